@@ -68,6 +68,11 @@ pub enum Error {
         /// How many calls the thread has.
         calls: u64,
     },
+    /// No key of a context had a value.
+    NoContext {
+        /// The key and the value, or the value.
+        pattern: String,
+    },
     /// No test matches a pattern.
     NoTest {
         /// The pattern.
@@ -175,6 +180,12 @@ impl fmt::Display for Error {
                 grouped(*number),
                 grouped(calls - 1)
             ),
+            Self::NoContext { pattern } => {
+                write!(
+                    f,
+                    "no thread worked for '{pattern}'; flow calls --by context shows what they worked for"
+                )
+            }
             Self::NoTest { pattern, tests, .. } if tests.is_empty() => {
                 write!(f, "no test matches '{pattern}'; no tests are marked in this trace")
             }

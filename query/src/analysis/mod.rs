@@ -12,6 +12,7 @@
 //! | Which exceptions ended calls, and which methods caught them? | [`Exceptions`] |
 //! | Which statements, requests or messages were there, by the rules of a preset? | [`FindOperations`] |
 //! | What did threads hand to each other, by the rules of a preset? | [`FindHandOvers`] |
+//! | What did a thread work for, and when, by the rules of a preset? | [`FindContexts`] |
 //! | What was the deepest stack? | [`Deepest`] |
 //! | How many calls were there, and of which methods the first ones? | [`Called`] |
 //! | What changed between two runs? | [`Diff`] |
@@ -29,12 +30,12 @@ mod called;
 mod deepest;
 mod diff;
 mod exceptions;
-mod handed;
 mod lines;
 mod named;
 mod nodes;
 mod numbering;
 mod operations;
+mod requests;
 mod sampled;
 mod slowest;
 
@@ -50,12 +51,14 @@ pub use called::{Called, CalledShapes};
 pub use deepest::Deepest;
 pub use diff::{Change, ChangeKind, ComparedSums, Counts, Diff, MethodName, Place, Run};
 pub use exceptions::{ExceptionRow, Exceptions, Handler};
-#[cfg(test)]
-pub(crate) use handed::tests as handed_tests;
-pub use handed::{FindHandOvers, Give, HANDOVERS, HandOvers, Section};
 pub(crate) use lines::LineCounts;
 pub use named::NamedShapes;
 pub use nodes::AddShapes;
 pub use operations::{FindOperations, Operation, Parameter, roles_in};
+#[cfg(test)]
+pub(crate) use requests::handed_tests;
+pub use requests::{
+    CONTEXT, ContextSpan, FindContexts, FindHandOvers, Give, HANDOVERS, HandOvers, Section,
+};
 pub use sampled::AddSampled;
 pub use slowest::{SlowCall, Slowest};

@@ -112,7 +112,7 @@ struct Piece {
 }
 
 /// An object.
-type Key = (Option<MethodId>, u32);
+pub(super) type Key = (Option<MethodId>, u32);
 
 /// What is known about an object.
 #[derive(Clone, Default, Debug)]

@@ -1,22 +1,25 @@
-//! A call with all that it called, and what it handed to other threads.
+//! A call with all that it called, or a value of a context, and what these handed to other threads.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
+use std::rc::Rc;
 
 use flow_codec::format::marks::Position;
-use flow_codec::read::{ThreadFile, Timeline, Trace, When};
+use flow_codec::read::{Stamp, ThreadFile, Timeline, Trace, VisitTimeline, When};
 use flow_codec::{Offset, ThreadId};
 
 use super::call::SelectedCall;
 use crate::Error;
-use crate::analysis::{FindHandOvers, Give, HANDOVERS, HandOvers, roles_in};
+use crate::analysis::{
+    CONTEXT, ContextSpan, FindContexts, FindHandOvers, Give, HANDOVERS, HandOvers, Section,
+    roles_in,
+};
 use crate::reading::{Listener, Soundness, read_thread};
-use crate::select::{CallPlace, Selected, start_ns, thread_title};
+use crate::select::{CallPlace, ContextPattern, Selected, start_ns, thread_title};
 
-/// What belongs to a call: it and what it called, what it handed to other threads, and so on.
+/// What belongs to a call, or to a value of a context: the events themselves, what these handed to other threads, and so on.
 #[derive(Debug)]
 pub struct Request {
-    call: SelectedCall,
     parts: Vec<RequestPart>,
 }
 
@@ -46,11 +49,139 @@ pub struct GivenBy {
     pub is_guessed: bool,
 }
 
+/// Reads what the threads of a trace work for, and when.
+///
+/// # Errors
+/// That was not recorded.
+fn read_contexts(
+    trace: &Trace,
+    listener: &mut impl Listener,
+) -> Result<(Vec<ContextSpan>, Soundness), Error> {
+    let roles = roles_in(trace, CONTEXT);
+    if roles.is_empty() {
+        return Err(Error::NotRecorded {
+            path: trace.dir().to_path_buf(),
+            what: "what threads work for",
+            flag: "--context",
+        });
+    }
+    let mut visitor = FindContexts::new(trace.methods(), roles);
+    let soundness =
+        read_all(trace, listener, &mut visitor, FindContexts::begin_thread, |visitor, now| {
+            visitor.end_thread(now);
+        });
+    Ok((visitor.end(), soundness))
+}
+
+/// The values that the context of a trace's threads had.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ContextSum {
+    /// The key.
+    pub key: Rc<str>,
+    /// The value.
+    pub value: Rc<str>,
+    /// The thread in which a key had the value first.
+    pub thread: ThreadId,
+    /// The number of the first call then.
+    pub call: u64,
+    /// When it had the value first.
+    pub begun: When,
+    /// When what belongs to the value ended.
+    pub ended: When,
+    /// In how many threads something belongs to it.
+    pub threads: usize,
+    /// How many calls belong to it.
+    pub calls: u64,
+    /// How many calls exceptions ended while a thread had the value.
+    pub thrown: u64,
+}
+
+/// Returns the values that the context of a trace's threads had, in the order in which they began, with what threads handed on
+/// meanwhile, if that was recorded.
+///
+/// # Errors
+/// No contexts were recorded.
+pub fn sum_contexts(
+    trace: &Trace,
+    listener: &mut impl Listener,
+) -> Result<(Vec<ContextSum>, Soundness), Error> {
+    let (spans, mut soundness) = read_contexts(trace, listener)?;
+    let hand_overs = match roles_in(trace, HANDOVERS).is_empty() {
+        true => HandOvers::default(),
+        false => {
+            let (hand_overs, read) = read_hand_overs(trace, listener)?;
+            soundness = soundness.and(read);
+            hand_overs
+        }
+    };
+    let mut of_values: BTreeMap<(Rc<str>, Rc<str>), Vec<ContextSpan>> = BTreeMap::new();
+    for span in spans {
+        of_values.entry((span.key.clone(), span.value.clone())).or_default().push(span);
+    }
+    let mut sums: Vec<_> =
+        of_values.into_values().filter_map(|spans| sum(&spans, &hand_overs)).collect();
+    sums.sort_by_key(|sum| (sum.begun.estimate_ns, sum.thread, sum.call));
+    Ok((sums, soundness))
+}
+
+/// Adds up the spans of a value.
+fn sum(spans: &[ContextSpan], hand_overs: &HandOvers) -> Option<ContextSum> {
+    let first = spans.iter().min_by_key(|span| span.begun.estimate_ns)?;
+    let ranges: Vec<InThread> =
+        spans.iter().map(|span| (span.thread, span.range.clone())).collect();
+    let reached = Reached::from(hand_overs, &ranges);
+    let mut threads: BTreeSet<ThreadId> = spans.iter().map(|span| span.thread).collect();
+    let of_span =
+        |span: &ContextSpan| reached.calls_without_others(span.thread, &span.range, &span.calls);
+    let mut calls: u64 = spans.iter().map(of_span).sum();
+    let mut ended = spans.iter().map(|span| span.ended).max_by_key(|at| at.estimate_ns)?;
+    for section in reached.parts().filter_map(|number| hand_overs.sections().get(number)) {
+        threads.insert(section.thread);
+        calls += reached.calls_without_others(section.thread, &section.range, &section.numbers);
+        if section.ended.estimate_ns > ended.estimate_ns {
+            ended = section.ended;
+        }
+    }
+    Some(ContextSum {
+        key: first.key.clone(),
+        value: first.value.clone(),
+        thread: first.thread,
+        call: first.calls.start,
+        begun: first.begun,
+        ended,
+        threads: threads.len(),
+        calls,
+        thrown: spans.iter().map(|span| span.thrown).sum(),
+    })
+}
+
+/// Passes the timelines of all threads, with values, to a visitor.
+fn read_all<V: VisitTimeline>(
+    trace: &Trace,
+    listener: &mut impl Listener,
+    visitor: &mut V,
+    begin: impl Fn(&mut V, ThreadId),
+    end: impl Fn(&mut V, Stamp),
+) -> Soundness {
+    let mut soundness = Soundness::Whole;
+    let all = Selected::all();
+    for file in trace.files().iter().filter(|file| file.bytes() > 0) {
+        begin(visitor, file.id());
+        let timeline = all.timeline(file, start_ns(trace, file)).map(Timeline::with_values);
+        let reading = read_thread(file, timeline, listener, visitor, |visitor, timeline| {
+            end(visitor, timeline.now());
+        });
+        soundness = soundness.and(reading.report(file, listener));
+    }
+    soundness
+}
+
 /// Reads what the threads of a trace hand to each other.
 ///
 /// # Errors
 /// That was not recorded.
-pub fn read_hand_overs(
+fn read_hand_overs(
     trace: &Trace,
     listener: &mut impl Listener,
 ) -> Result<(HandOvers, Soundness), Error> {
@@ -62,17 +193,11 @@ pub fn read_hand_overs(
             flag: "--handovers",
         });
     }
-    let mut soundness = Soundness::Whole;
     let mut visitor = FindHandOvers::new(roles);
-    let all = Selected::all();
-    for file in trace.files().iter().filter(|file| file.bytes() > 0) {
-        visitor.begin_thread(file.id());
-        let timeline = all.timeline(file, start_ns(trace, file)).map(Timeline::with_values);
-        let reading = read_thread(file, timeline, listener, &mut visitor, |visitor, timeline| {
-            visitor.end_thread(timeline.now());
+    let soundness =
+        read_all(trace, listener, &mut visitor, FindHandOvers::begin_thread, |visitor, now| {
+            visitor.end_thread(now);
         });
-        soundness = soundness.and(reading.report(file, listener));
-    }
     Ok((visitor.end(), soundness))
 }
 
@@ -81,26 +206,53 @@ impl Request {
     ///
     /// # Errors
     /// There is no such call, or it was not recorded what threads hand to each other.
-    pub(super) fn find(
+    pub(super) fn of_call(
         call: CallPlace,
         trace: &mut Trace,
         listener: &mut impl Listener,
     ) -> Result<Self, Error> {
         let (hand_overs, _) = read_hand_overs(trace, listener)?;
-        let (selected, file, range) = SelectedCall::find(call, trace, listener)?;
-        let reached = Reached::from(&hand_overs, call.thread(), &range);
-        let mut parts = vec![RequestPart {
-            ranges: reached.without_others(call.thread(), range.clone()),
-            file,
-            given: None,
-        }];
+        let (_, file, range) = SelectedCall::find(call, trace, listener)?;
+        Ok(Self::of(&[(file.id(), range)], trace, &hand_overs))
+    }
+
+    /// Finds what belongs to a value of a context of a trace; what threads hand to each other only if that was recorded.
+    ///
+    /// # Errors
+    /// No contexts were recorded.
+    pub(super) fn of_context(
+        wanted: &ContextPattern,
+        trace: &Trace,
+        listener: &mut impl Listener,
+    ) -> Result<Self, Error> {
+        let (spans, _) = read_contexts(trace, listener)?;
+        let spans = spans.into_iter().filter(|span| wanted.is_of(&span.key, &span.value));
+        let ranges: Vec<_> = spans.map(|span| (span.thread, span.range)).collect();
+        let hand_overs = match roles_in(trace, HANDOVERS).is_empty() {
+            true => HandOvers::default(),
+            false => read_hand_overs(trace, listener)?.0,
+        };
+        Ok(Self::of(&ranges, trace, &hand_overs))
+    }
+
+    fn of(ranges: &[InThread], trace: &Trace, hand_overs: &HandOvers) -> Self {
+        let reached = Reached::from(hand_overs, ranges);
+        let file = |thread: ThreadId| {
+            let file = trace.files().iter().find(|file| file.id() == thread)?;
+            Some(file.whole())
+        };
+        let mut parts = Vec::new();
+        for (thread, range) in ranges {
+            let Some(file) = file(*thread) else { continue };
+            let ranges = reached.without_others(*thread, range.clone());
+            parts.push(RequestPart { ranges, file, given: None });
+        }
         for number in reached.parts() {
             let Some(section) = hand_overs.sections().get(number) else { continue };
             let Some(give) = hand_overs.give_of(section) else { continue };
-            let of_thread = |file: &&ThreadFile| file.id() == section.thread;
-            let Some(file) = trace.files().iter().find(of_thread) else { continue };
+            let Some(file) = file(section.thread) else { continue };
             parts.push(RequestPart {
-                file: file.whole(),
+                file,
                 ranges: reached.without_others(section.thread, section.range.clone()),
                 given: Some(GivenBy {
                     call: CallPlace::new(give.thread, give.number),
@@ -111,13 +263,7 @@ impl Request {
                 }),
             });
         }
-        Ok(Self { call: selected, parts })
-    }
-
-    /// The call.
-    #[must_use]
-    pub fn call(&self) -> &SelectedCall {
-        &self.call
+        Self { parts }
     }
 
     /// What belongs to it: its own part first, each other one after that of the call that handed it over.
@@ -127,7 +273,7 @@ impl Request {
     }
 
     /// The threads of the request, each once, with nothing but its parts.
-    pub(super) fn threads(&self) -> Vec<ThreadFile> {
+    pub(super) fn threads(&self, title: &str) -> Vec<ThreadFile> {
         let mut threads: BTreeMap<ThreadId, (usize, ThreadFile, Vec<Range<Position>>)> =
             BTreeMap::new();
         for (number, part) in self.parts.iter().enumerate() {
@@ -137,10 +283,8 @@ impl Request {
         }
         let mut threads: Vec<_> = threads.into_values().collect();
         threads.sort_by_key(|(first, ..)| *first);
-        let of_call = format!("request {}", self.call.number);
-        let file = |(_, file, mut ranges): (usize, ThreadFile, Vec<Range<Position>>)| {
-            ranges.sort_by_key(|range| range.start);
-            file.only(&of_call, &ranges)
+        let file = |(_, file, ranges): (usize, ThreadFile, Vec<Range<Position>>)| {
+            file.only(title, &joined(ranges))
         };
         threads.into_iter().map(file).collect()
     }
@@ -166,7 +310,23 @@ impl RequestPart {
     }
 }
 
-/// The sections that belong to a call.
+/// Ranges in order, those that overlap as one.
+fn joined(mut ranges: Vec<Range<Position>>) -> Vec<Range<Position>> {
+    ranges.sort_by_key(|range| range.start);
+    ranges.dedup_by(|next, before| {
+        let overlap = next.start < before.end;
+        if overlap {
+            before.end = before.end.max(next.end);
+        }
+        overlap
+    });
+    ranges
+}
+
+/// Some events of a thread.
+type InThread = (ThreadId, Range<Position>);
+
+/// The sections that belong to some events.
 struct Reached<'a> {
     hand_overs: &'a HandOvers,
     /// The section that each belongs to: itself, if it is known who handed it over.
@@ -178,12 +338,11 @@ struct Reached<'a> {
     is_needed: Vec<bool>,
     /// The sections of each thread, which follow each other in the order of their beginnings.
     of_threads: HashMap<ThreadId, Range<usize>>,
-    thread: ThreadId,
-    range: Range<Position>,
+    ranges: &'a [InThread],
 }
 
 impl<'a> Reached<'a> {
-    fn from(hand_overs: &'a HandOvers, thread: ThreadId, range: &Range<Position>) -> Self {
+    fn from(hand_overs: &'a HandOvers, ranges: &'a [InThread]) -> Self {
         let (gives, sections) = (hand_overs.gives(), hand_overs.sections());
         let mut owners: Vec<usize> = Vec::with_capacity(sections.len());
         // A section comes after the one around it. What runs where it was handed over is a part of what is around.
@@ -208,30 +367,31 @@ impl<'a> Reached<'a> {
             is_reached: vec![false; count],
             is_needed: vec![false; count],
             of_threads,
-            thread,
-            range: range.clone(),
+            ranges,
         };
         reached.find_all();
         reached
     }
 
-    /// Returns whether a position is in the call itself, in no section of another give.
-    fn is_in_call(&self, thread: ThreadId, at: Position, section: usize) -> bool {
+    /// Returns whether a position is in the events themselves, in no section of another give.
+    fn is_in_events(&self, thread: ThreadId, at: Position, section: usize) -> bool {
         let owner =
             self.owners.get(section).and_then(|owner| self.hand_overs.sections().get(*owner));
-        thread == self.thread
-            && self.range.contains(&at)
-            && owner.is_some_and(|owner| owner.range.start <= self.range.start)
+        self.ranges.iter().any(|(of, range)| {
+            thread == *of
+                && range.contains(&at)
+                && owner.is_some_and(|owner| owner.range.start <= range.start)
+        })
     }
 
     fn find_all(&mut self) {
         let (gives, sections) = (self.hand_overs.gives(), self.hand_overs.sections());
         let mut of_owners: HashMap<usize, Vec<usize>> = HashMap::new();
         let mut of_gives: HashMap<usize, Vec<usize>> = HashMap::new();
-        let mut of_call = Vec::new();
+        let mut of_events = Vec::new();
         for (number, give) in gives.iter().enumerate() {
-            if self.is_in_call(give.thread, Position::before(give.at), give.section()) {
-                of_call.push(number);
+            if self.is_in_events(give.thread, Position::before(give.at), give.section()) {
+                of_events.push(number);
             } else if let Some(owner) = self.owners.get(give.section()) {
                 of_owners.entry(*owner).or_default().push(number);
             }
@@ -242,7 +402,7 @@ impl<'a> Reached<'a> {
                 .into_iter()
                 .for_each(|give| of_gives.entry(give).or_default().push(number));
         }
-        let mut next: Vec<usize> = of_call.into_iter().rev().collect();
+        let mut next: Vec<usize> = of_events.into_iter().rev().collect();
         while let Some(give) = next.pop() {
             for section in of_gives.get(&give).into_iter().flatten() {
                 let is_own = self.owners.get(*section) == Some(section);
@@ -274,19 +434,42 @@ impl<'a> Reached<'a> {
         self.all.iter().copied().filter(is_needed)
     }
 
-    /// A range without the sections in it that were handed over from elsewhere.
-    fn without_others(&self, thread: ThreadId, range: Range<Position>) -> Vec<Range<Position>> {
+    /// The sections in a range that were handed over from elsewhere.
+    fn others_in(
+        &self,
+        thread: ThreadId,
+        range: &Range<Position>,
+    ) -> impl Iterator<Item = &Section> {
         let of_thread = self.of_threads.get(&thread).cloned().unwrap_or_default();
         let sections = self.hand_overs.sections().get(of_thread.clone()).unwrap_or_default();
         let inside = |at: Position| sections.partition_point(|section| section.range.start <= at);
         let inside = inside(range.start)..inside(range.end).max(inside(range.start));
-        let others = inside.filter_map(|number| {
+        inside.filter_map(move |number| {
             let is_own =
                 self.owners.get(of_thread.start + number) == Some(&(of_thread.start + number));
             sections.get(number).filter(|_| is_own)
-        });
+        })
+    }
+
+    /// How many calls are in a range without such sections, of those with these numbers.
+    fn calls_without_others(
+        &self,
+        thread: ThreadId,
+        range: &Range<Position>,
+        numbers: &Range<u64>,
+    ) -> u64 {
+        let (mut calls, mut from) = (0, numbers.start);
+        for other in self.others_in(thread, range) {
+            calls += other.numbers.start.saturating_sub(from);
+            from = from.max(other.numbers.end);
+        }
+        calls + numbers.end.saturating_sub(from)
+    }
+
+    /// A range without the sections in it that were handed over from elsewhere.
+    fn without_others(&self, thread: ThreadId, range: Range<Position>) -> Vec<Range<Position>> {
         let (mut ranges, mut start) = (Vec::new(), range.start);
-        for other in others {
+        for other in self.others_in(thread, &range) {
             if other.range.start > start {
                 ranges.push(start..other.range.start);
             }
@@ -309,9 +492,9 @@ mod tests {
     fn parts(threads: &[&str], (thread, range): (u64, Range<u64>)) -> Vec<String> {
         let found = found(threads);
         let at = |offset: u64| Position::before(Offset::new(offset));
-        let range = at(range.start)..at(range.end);
-        let reached = Reached::from(&found, ThreadId::new(thread), &range);
-        let own = (ThreadId::new(thread), range);
+        let ranges = [(ThreadId::new(thread), at(range.start)..at(range.end))];
+        let reached = Reached::from(&found, &ranges);
+        let [own] = ranges.clone();
         let others = reached.parts().map(|number| {
             let section = &found.sections()[number];
             (section.thread, section.range.clone())

@@ -15,7 +15,8 @@ use super::paths::without_dot;
 use super::request::Request;
 use crate::reading::Listener;
 use crate::select::{
-    CallPlace, Select, Tests, bytes_read, check, expect_times, thread_name, threads_of_test,
+    CallPlace, ContextPattern, Select, Tests, bytes_read, check, expect_times, thread_name,
+    threads_of_test,
 };
 use crate::{Error, Remark};
 
@@ -194,6 +195,9 @@ impl Traces {
         if let Some(call) = select.request {
             self.select_request(call, &mut ())?;
         }
+        if let Some(context) = &select.context {
+            self.select_context(context, &mut ())?;
+        }
         select.threads.keep_in(&mut [&mut self.traces])?;
         if let Some(call) = select.call {
             self.select_call(call, &mut ())?;
@@ -230,8 +234,29 @@ impl Traces {
         let only = self.only()?.dir().to_path_buf();
         self.traces.retain(|trace| trace.dir() == only);
         let Some(trace) = self.traces.first_mut() else { return Err(is_none(call, 0)) };
-        let request = Request::find(call, trace, listener)?;
-        trace.set_files(request.threads());
+        let request = Request::of_call(call, trace, listener)?;
+        trace.set_files(request.threads(&format!("request {call}")));
+        Ok(request)
+    }
+
+    /// Keeps only what happened while a key of a context had a value, with what was handed to other threads then.
+    ///
+    /// # Errors
+    /// There are several traces, no contexts were recorded, or no key had the value.
+    pub fn select_context(
+        &mut self,
+        context: &ContextPattern,
+        listener: &mut impl Listener,
+    ) -> Result<Request, Error> {
+        let only = self.only()?.dir().to_path_buf();
+        self.traces.retain(|trace| trace.dir() == only);
+        let none = || Error::NoContext { pattern: context.to_string() };
+        let trace = self.traces.first_mut().ok_or_else(none)?;
+        let request = Request::of_context(context, trace, listener)?;
+        if request.parts().is_empty() {
+            return Err(none());
+        }
+        trace.set_files(request.threads(&context.to_string()));
         Ok(request)
     }
 

@@ -122,6 +122,25 @@ crate::rows! {
         method: MethodColumns<'a>,
     }
 
+    /// A value that a key of a context had.
+    pub struct ContextRow<'a> {
+        /// the key, such as `order`
+        key: &'a str,
+        value: &'a str,
+        start_ns: Option<u64>,
+        /// from when a thread worked for it first until all that belongs to it had ended
+        duration_ns: Option<u64>,
+        /// in how many threads something belongs to it
+        threads: u64,
+        /// how many calls belong to it
+        calls: u64,
+        /// how many calls exceptions ended while a thread had the value
+        thrown: u64,
+        thread: ThreadId,
+        /// the first call, for `flow replay --from`
+        call: u64,
+    }
+
     /// A statement, a request or a message.
     pub struct OperationCallRow<'a> {
         thread: ThreadId,

@@ -20,7 +20,8 @@ mod traces;
 mod weights;
 
 pub use calls::{
-    AroundRow, FindRow, GrepRow, OperationCallRow, OperationRow, OverviewRow, ShapeRow, SlowRow,
+    AroundRow, ContextRow, FindRow, GrepRow, OperationCallRow, OperationRow, OverviewRow, ShapeRow,
+    SlowRow,
 };
 pub use cell::Cell;
 pub use changes::{ChangeRow, ExactRow, FlakyRow, LockRow, TestChange};

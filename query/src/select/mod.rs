@@ -4,6 +4,7 @@
 mod call;
 mod code;
 mod comparison;
+mod context;
 mod filter;
 mod own;
 mod pattern;
@@ -17,6 +18,7 @@ mod value_conditions;
 pub use self::call::CallPlace;
 pub use self::code::methods_at;
 pub use self::comparison::{NumberOrder, Operator, TextTest};
+pub use self::context::ContextPattern;
 pub use self::filter::Filter;
 pub use self::own::{Library, largest_library, named_patterns, own_patterns};
 pub use self::pattern::{check, globs, is_in, methods, methods_of, nearest, unmatched};
@@ -50,13 +52,15 @@ pub struct Select {
     pub(crate) filter: Filter,
     pub(crate) call: Option<CallPlace>,
     pub(crate) request: Option<CallPlace>,
+    pub(crate) context: Option<ContextPattern>,
     pub(crate) limits: TimeLimits,
 }
 
 impl Default for Select {
     fn default() -> Self {
         let (threads, tests, filter) = (Threads::default(), Tests::default(), Filter::default());
-        Self { threads, tests, filter, call: None, request: None, limits: TimeLimits::NONE }
+        let (call, request, context) = (None, None, None);
+        Self { threads, tests, filter, call, request, context, limits: TimeLimits::NONE }
     }
 }
 
@@ -95,6 +99,13 @@ impl Select {
     #[must_use]
     pub fn in_request(self, request: Option<CallPlace>) -> Self {
         Self { request, ..self }
+    }
+
+    /// Selects what happened while a key of a context had a value, and what was handed to other threads then, instead of the one
+    /// before.
+    #[must_use]
+    pub fn in_context(self, context: Option<ContextPattern>) -> Self {
+        Self { context, ..self }
     }
 
     /// Selects calls by time and duration.

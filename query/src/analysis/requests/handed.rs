@@ -17,7 +17,7 @@ use flow_codec::format::values::{CallValue, Primitive, Value};
 use flow_codec::read::{EventKind, Stamp, TimelineEvent, Unwound, VisitTimeline, When};
 use flow_codec::{MethodId, Offset, ThreadId};
 
-use super::operations::{key_of, value_of};
+use crate::analysis::operations::{key_of, value_of};
 
 /// The preset whose roles say what is handed over.
 pub const HANDOVERS: &str = "handovers";
@@ -57,11 +57,13 @@ pub struct Section {
     pub thread: ThreadId,
     /// The events.
     pub range: Range<Position>,
-    /// How many calls of the thread began before it.
-    pub number: u64,
+    /// The numbers of the calls that began in it.
+    pub numbers: Range<u64>,
     /// When it began.
     pub time: When,
-    /// The calls in it, without those in sections in it and without those that hand over or run.
+    /// When it ended.
+    pub ended: When,
+    /// How many of its calls are in no section in it, and do not hand over or run something.
     pub calls: u64,
     /// The section around it; of a thread none.
     pub around: Option<usize>,
@@ -203,10 +205,8 @@ impl FindHandOvers {
     pub fn end_thread(&mut self, now: Stamp) {
         self.leave(0, now);
         let end = Position { offset: Offset::new(u64::MAX), exits: u64::MAX };
-        for inside in self.inside.drain(..) {
-            if let Some(section) = self.found.sections.get_mut(inside.section) {
-                section.range.end = end;
-            }
+        while let Some(inside) = self.inside.pop() {
+            self.end_at(inside.section, Stamp { position: end, ..now });
         }
     }
 
@@ -223,8 +223,9 @@ impl FindHandOvers {
         self.found.sections.push(Section {
             thread: self.thread,
             range: at.position..at.position,
-            number: at.calls,
+            numbers: at.calls..at.calls,
             time: at.time,
+            ended: at.time,
             calls: 0,
             around: self.inside.last().map(|inside| inside.section),
             give: None,
@@ -236,37 +237,41 @@ impl FindHandOvers {
     }
 
     /// Ends a section at a position, or where the frame around it ends in a run of exits that begins there.
-    fn end_section(&mut self, Inside { section, around, .. }: Inside, at: Position) {
+    fn end_section(&mut self, Inside { section, around, .. }: Inside, at: Stamp) {
         let left = self.open.saturating_sub(around) as u64;
+        let position = Position { exits: at.position.exits + left, ..at.position };
+        self.end_at(section, Stamp { position, ..at });
+    }
+
+    fn end_at(&mut self, section: usize, at: Stamp) {
         if let Some(section) = self.found.sections.get_mut(section) {
-            section.range.end = Position { exits: at.exits + left, ..at };
+            (section.range.end, section.numbers.end, section.ended) =
+                (at.position, at.calls, at.time);
         }
     }
 
     /// Ends the sections that need more frames than these.
-    fn end_sections(&mut self, frames: usize, at: Position) {
+    fn end_sections(&mut self, frames: usize, at: Stamp) {
         while let Some(inside) = self.inside.pop_if(|inside| inside.least > frames) {
             self.end_section(inside, at);
         }
     }
 
     /// Ends the sections that began with this many frames around them: what runs now is something else.
-    fn end_same(&mut self, frames: usize, at: Position) {
+    fn end_same(&mut self, frames: usize, at: Stamp) {
         while self.inside.len() > 1
             && let Some(inside) = self.inside.pop_if(|inside| inside.around >= frames)
         {
-            if let Some(section) = self.found.sections.get_mut(inside.section) {
-                section.range.end = at;
-            }
+            self.end_at(inside.section, at);
         }
     }
 
     fn leave(&mut self, frames: usize, at: Stamp) {
         while let Some(call) = self.calls.pop_if(|call| call.frames > frames) {
-            self.end_sections(call.frames - 1, at.position);
+            self.end_sections(call.frames - 1, at);
             self.finish(call, at);
         }
-        self.end_sections(frames, at.position);
+        self.end_sections(frames, at);
         self.open = frames;
     }
 
@@ -292,7 +297,7 @@ impl FindHandOvers {
             }
             PresetRole::Begin => {
                 let (around, left) = (call.frames - 1, self.open.saturating_sub(call.frames));
-                self.end_same(around, call.begun.position);
+                self.end_same(around, call.begun);
                 let exits = at.position.exits + left as u64 + 1;
                 let at = Stamp { position: Position { exits, ..at.position }, ..at };
                 self.begin((around, around), at, Some(what));
@@ -330,7 +335,7 @@ impl VisitTimeline for FindHandOvers {
     fn enter(&mut self, method: MethodId, at: Stamp) -> bool {
         let role = self.roles.get(&method).map(MethodRole::role);
         if role == Some(PresetRole::End) {
-            self.end_same(self.open, at.position);
+            self.end_same(self.open, at);
         }
         let around = self.inside.last().map_or(0, |inside| inside.section);
         self.open += 1;

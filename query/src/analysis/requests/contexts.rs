@@ -1,0 +1,245 @@
+//! Contexts: what a thread works for at a time, such as an order, a user or a trace id, by the rules of a preset.
+//!
+//! ```text
+//! calls that put and drop a value ─▶ for each key the spans of a thread in which it has a value
+//! ```
+
+use std::collections::{BTreeMap, HashMap};
+use std::num::NonZeroU64;
+use std::ops::Range;
+use std::rc::Rc;
+
+use flow_codec::format::marks::Position;
+use flow_codec::format::roles::{MethodRole, PresetRole, TextSource};
+use flow_codec::format::values::{CallValue, ObjectContent, Role, Value};
+use flow_codec::read::{EventKind, Methods, Stamp, TimelineEvent, Unwound, VisitTimeline, When};
+use flow_codec::{MethodId, Offset, ThreadId};
+
+use crate::analysis::operations::{Key as Object, key_of, value_of};
+use crate::text::ValueTexts;
+
+/// The preset whose roles say what the context of a thread is.
+pub const CONTEXT: &str = "context";
+
+/// A part of a thread in which a key has a value.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ContextSpan {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The key, such as `order`.
+    pub key: Rc<str>,
+    /// The value.
+    pub value: Rc<str>,
+    /// The events.
+    pub range: Range<Position>,
+    /// The numbers of the calls that began in it.
+    pub calls: Range<u64>,
+    /// When it began.
+    pub begun: When,
+    /// When it ended.
+    pub ended: When,
+    /// How many exceptions ended calls in it.
+    pub thrown: u64,
+}
+
+/// Finds the contexts of threads in their timelines, which are read [with values](flow_codec::read::Timeline::with_values).
+#[derive(Debug)]
+pub struct FindContexts<'a> {
+    methods: &'a Methods,
+    roles: HashMap<MethodId, MethodRole>,
+    thread: ThreadId,
+    open: usize,
+    /// Open calls that have a role, the innermost last.
+    calls: Vec<RoleCall>,
+    current: BTreeMap<Rc<str>, Current>,
+    /// What values were before they were pushed, the last one last.
+    pushed: Vec<(Rc<str>, Option<Rc<str>>)>,
+    /// The texts of objects that were made with one.
+    made: HashMap<Object, Rc<str>>,
+    thrown: u64,
+    found: Vec<ContextSpan>,
+}
+
+/// An open call of a method that has a role.
+#[derive(Debug)]
+struct RoleCall {
+    method: MethodId,
+    frames: usize,
+    begun: Stamp,
+    values: Vec<CallValue>,
+}
+
+/// The value of a key, and since when it has it.
+#[derive(Clone, Debug)]
+struct Current {
+    value: Rc<str>,
+    since: Stamp,
+    thrown: u64,
+}
+
+impl<'a> FindContexts<'a> {
+    /// Begins with the roles of methods.
+    #[must_use]
+    pub fn new(methods: &'a Methods, roles: HashMap<MethodId, MethodRole>) -> Self {
+        Self {
+            methods,
+            roles,
+            thread: ThreadId::new(0),
+            open: 0,
+            calls: Vec::new(),
+            current: BTreeMap::new(),
+            pushed: Vec::new(),
+            made: HashMap::new(),
+            thrown: 0,
+            found: Vec::new(),
+        }
+    }
+
+    /// Begins a thread.
+    pub fn begin_thread(&mut self, thread: ThreadId) {
+        (self.thread, self.open, self.thrown) = (thread, 0, 0);
+        self.calls.clear();
+        self.pushed.clear();
+    }
+
+    /// Ends a thread.
+    pub fn end_thread(&mut self, now: Stamp) {
+        self.leave(0, now);
+        let end = Position { offset: Offset::new(u64::MAX), exits: u64::MAX };
+        self.drop_all(Stamp { position: end, ..now });
+    }
+
+    /// Returns what was found.
+    #[must_use]
+    pub fn end(self) -> Vec<ContextSpan> {
+        self.found
+    }
+
+    fn leave(&mut self, frames: usize, at: Stamp) {
+        while let Some(call) = self.calls.pop_if(|call| call.frames > frames) {
+            self.finish(call, at);
+        }
+        self.open = frames;
+    }
+
+    /// Ends a call that has a role.
+    fn finish(&mut self, call: RoleCall, at: Stamp) {
+        let Some(role) = self.roles.get(&call.method) else { return };
+        let text = |sources: &[TextSource]| self.text(sources, &call);
+        match role.role() {
+            PresetRole::Put | PresetRole::Push => {
+                let (Some(key), value) = (text(role.text()), text(role.parameters())) else {
+                    return;
+                };
+                if role.role() == PresetRole::Push {
+                    let before = self.current.get(&key).map(|current| current.value.clone());
+                    self.pushed.push((key.clone(), before));
+                }
+                self.set(key, value, call.begun);
+            }
+            PresetRole::Pop => {
+                if let Some((key, before)) = self.pushed.pop() {
+                    self.set(key, before, call.begun);
+                }
+            }
+            PresetRole::Drop if role.text().is_empty() => self.drop_all(at),
+            PresetRole::Drop => {
+                let key = text(role.text());
+                key.into_iter().for_each(|key| self.set(key, None, at));
+            }
+            PresetRole::Made => {
+                let made = call.values.iter().find(|value| value.role == Role::Result);
+                let made = made.and_then(|made| key_of(&made.value));
+                if let Some((made, text)) = made.zip(text(role.text())) {
+                    self.made.insert(made, text);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Gives a key a value, or none.
+    fn set(&mut self, key: Rc<str>, value: Option<Rc<str>>, since: Stamp) {
+        if self.current.get(&key).map(|current| &current.value) == value.as_ref() {
+            return;
+        }
+        if let Some(before) = self.current.remove(&key) {
+            self.end_span(key.clone(), before, since);
+        }
+        if let Some(value) = value {
+            self.current.insert(key, Current { value, since, thrown: self.thrown });
+        }
+    }
+
+    fn drop_all(&mut self, at: Stamp) {
+        for (key, current) in std::mem::take(&mut self.current) {
+            self.end_span(key, current, at);
+        }
+    }
+
+    fn end_span(&mut self, key: Rc<str>, current: Current, at: Stamp) {
+        let Current { value, since, thrown } = current;
+        self.found.push(ContextSpan {
+            thread: self.thread,
+            key,
+            value,
+            range: since.position..at.position,
+            calls: since.calls..at.calls,
+            begun: since.time,
+            ended: at.time,
+            thrown: self.thrown - thrown,
+        });
+    }
+
+    /// The text that sources have in a call; none if one of them is null or not known.
+    fn text(&self, sources: &[TextSource], call: &RoleCall) -> Option<Rc<str>> {
+        let mut texts = Vec::new();
+        for source in sources {
+            let value = match source {
+                TextSource::Literal(text) => {
+                    texts.push(text.clone());
+                    continue;
+                }
+                TextSource::Value(..) => value_of(source, &call.values)?,
+            };
+            texts.push(match value {
+                Value::Null => return None,
+                Value::Text { beginning, .. } => beginning.clone(),
+                Value::Content { content: ObjectContent::Text(text), .. } => text.clone(),
+                Value::Object(_) | Value::Content { .. } => {
+                    self.made.get(&key_of(value)?)?.to_string()
+                }
+                value => ValueTexts::new(self.methods, Some(call.method)).text(value),
+            });
+        }
+        (!texts.is_empty()).then(|| texts.join(" ").into())
+    }
+}
+
+impl VisitTimeline for FindContexts<'_> {
+    fn enter(&mut self, method: MethodId, at: Stamp) -> bool {
+        self.open += 1;
+        if self.roles.contains_key(&method) {
+            let (frames, begun, values) = (self.open, at, Vec::new());
+            self.calls.push(RoleCall { method, frames, begun, values });
+        }
+        true
+    }
+
+    fn exit(&mut self, count: NonZeroU64, at: Stamp, unwound: Option<&Unwound>) -> bool {
+        self.thrown += u64::from(unwound.is_some());
+        let count = usize::try_from(count.get()).unwrap_or(usize::MAX);
+        self.leave(self.open.saturating_sub(count), at);
+        true
+    }
+
+    fn other(&mut self, event: TimelineEvent) -> bool {
+        if let EventKind::Values(values) = event.kind
+            && let Some(call) = self.calls.last_mut().filter(|call| call.frames == self.open)
+        {
+            call.values.extend(values.into_iter().filter(|value| !value.role.is_access()));
+        }
+        true
+    }
+}

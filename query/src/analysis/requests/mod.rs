@@ -1,0 +1,9 @@
+//! What belongs together across threads, by the rules of presets: what they hand to each other, and what they work for.
+
+mod contexts;
+mod handed;
+
+pub use self::contexts::{CONTEXT, ContextSpan, FindContexts};
+#[cfg(test)]
+pub(crate) use self::handed::tests as handed_tests;
+pub use self::handed::{FindHandOvers, Give, HANDOVERS, HandOvers, Section};
