@@ -17,12 +17,13 @@ use crate::on_every_jdk;
 
 /// Programs of the harness whose runs differ, that need arguments, that do not end by themselves, or whose
 /// class loaders are asked for the probe class.
-const DIFFERENT_EACH_TIME: [&str; 30] = [
+const DIFFERENT_EACH_TIME: [&str; 31] = [
     "Attached",
     "Busy",
     "Children",
     "Chores",
     "Clocked",
+    "Contexts",
     "Crowd",
     "Daemons",
     "Deadlocked",

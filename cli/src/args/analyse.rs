@@ -313,6 +313,7 @@ impl DiffArgs {
             ("--thread", !self.part.threads.patterns.is_empty()),
             ("--in", self.part.within.is_some()),
             ("--request", self.part.request.is_some()),
+            ("--context", self.part.context.is_some()),
             ("--include", !include.is_empty()),
             ("--exclude", !exclude.is_empty()),
             ("--own", *own),

@@ -37,6 +37,8 @@ pub(crate) enum GroupBy {
     Caller,
     /// Of statements, requests and messages: the outermost method of the program's own code
     Request,
+    /// Not calls of a method, but what threads worked for, if flow record --context recorded it
+    Context,
 }
 
 impl HowLeft {
@@ -55,9 +57,9 @@ pub(crate) struct CallsArgs {
     /// The name of a shape, which --by shape shows, or methods: a pattern as for --include; with --sql, --http, --log and --preset
     /// a text
     ///
-    /// --slowest, --follow and presets do not need it: without it, they show all. Then a single word is the trace, if there is one
+    /// --slowest, --follow, --by context and presets do not need it: without it, they show all. Then a single word is the trace, if there is one
     /// of this name.
-    #[arg(value_name = "SHAPE|METHOD", required_unless_present_any = ["slowest", "around", "follow", "presets"])]
+    #[arg(value_name = "SHAPE|METHOD", required_unless_present_any = ["by", "slowest", "around", "follow", "presets"])]
     pub(crate) what: Option<String>,
     /// Show in how many ways the methods ran, how often each, and what distinguishes it
     #[arg(long, value_name = "WHAT", group = "calls_view", help_heading = VIEWS)]
@@ -100,7 +102,7 @@ pub(crate) struct CallsArgs {
     ///
     /// The calls of all threads in the order in which they ended, with the calls that ended before. Text has values, if they are recorded;
     /// other formats with --values. A call whose events arrive more than half a second late is printed out of order.
-    #[arg(long, conflicts_with_all = ["calls_view", "within", "request", "presets"], help_heading = VIEWS)]
+    #[arg(long, conflicts_with_all = ["calls_view", "within", "request", "context", "presets"], help_heading = VIEWS)]
     pub(crate) follow: bool,
     /// Show only calls with a value such as 'arg0 == null', with their values; repeatable, then all must hold
     #[arg(long = "where", value_name = "CONDITION", help_heading = SELECTION)]
@@ -134,6 +136,16 @@ pub(crate) enum CallsQuestion {
     Slowest(SlowestArgs),
     Around(AroundArgs),
     Followed(FollowArgs),
+    Contexts(ContextsArgs),
+}
+
+/// What threads worked for.
+#[derive(Debug)]
+pub(crate) struct ContextsArgs {
+    /// Only values of this key.
+    pub(crate) key: Option<String>,
+    pub(crate) source: SourceArgs,
+    pub(crate) max: Option<u64>,
 }
 
 /// Calls that are shown as they end.
@@ -243,6 +255,11 @@ impl CallsArgs {
             return self.of_preset(preset);
         }
         self.refuse_grouping()?;
+        if self.by == Some(GroupBy::Context) {
+            self.expect("what threads worked for", &["--max"], false)?;
+            let (key, source) = self.method_and_source();
+            return Ok(CallsQuestion::Contexts(ContextsArgs { key, source, max }));
+        }
         if let Some(count) = self.slowest {
             self.expect("the slowest calls", &["--test", "--include", "--exclude", "--own"], true)?;
             let (method, source) = self.method_and_source();
@@ -261,7 +278,10 @@ impl CallsArgs {
         if self.follow {
             return self.followed().map(CallsQuestion::Followed);
         }
-        let what = self.what.clone().unwrap_or_default();
+        let Some(what) = self.what.clone() else {
+            let text = "--by shape needs a METHOD: a pattern as for --include";
+            return Err(Failure::Usage(text.to_owned()));
+        };
         let (source, threads) = (self.source.clone(), part.threads.clone());
         Ok(if self.by.is_some() {
             let flags = ["--test", "--include", "--exclude", "--own", "--max"];
@@ -282,8 +302,8 @@ impl CallsArgs {
             CallsQuestion::WithValues(self.with_values(Some(what), source))
         } else {
             self.expect("this list of calls", &["--test", "--max"], true)?;
-            if part.within.is_some() || part.request.is_some() {
-                let text = "--in and --request need --values, --where, --slowest N, --by shape or a preset: this list is of whole threads";
+            if part.is_of_one_call() || part.context.is_some() {
+                let text = "--in, --request and --context need --values, --where, --slowest N, --by shape or a preset: this list is of whole threads";
                 return Err(Failure::Usage(text.to_owned()));
             }
             let (tests, when, outcome) = (part.tests.clone(), self.when.clone(), self.outcome);
@@ -316,7 +336,7 @@ impl CallsArgs {
             );
             return Err(Failure::Usage(text));
         }
-        if self.by.is_some() && self.values {
+        if self.by == Some(GroupBy::Shape) && self.values {
             let text = "--by shape shows no values: leave out --values";
             return Err(Failure::Usage(text.to_owned()));
         }

@@ -128,13 +128,14 @@ pub(crate) struct CoverageArgs {
 impl ExportArgs {
     /// Refuses flags that do not apply to what is written.
     fn expect(&self, what: &str, has_part: bool, has_sources: bool) -> Result<(), Failure> {
-        let PartArgs { threads, tests, filter, within, request } = &self.part;
+        let PartArgs { threads, tests, filter, within, request, context } = &self.part;
         let mut all = self.when.given();
         all.extend(given(&[
             ("--thread", !has_part && !threads.patterns.is_empty()),
             ("--test", !has_part && !tests.patterns.is_empty()),
             ("--in", within.is_some()),
             ("--request", request.is_some()),
+            ("--context", context.is_some()),
             ("--include", !has_part && !filter.include.is_empty()),
             ("--exclude", !has_part && !filter.exclude.is_empty()),
             ("--own", !has_part && filter.own),

@@ -23,8 +23,8 @@ use clap::{Command, CommandFactory, Error, FromArgMatches, Parser, Subcommand};
 
 pub(crate) use self::analyse::{DiffArgs, DiffFormat, TestKey, TestsArgs, TestsFormat};
 pub(crate) use self::calls::{
-    AroundArgs, CallsArgs, CallsQuestion, FindArgs, FollowArgs, GrepArgs, PresetArgs, ShapesArgs,
-    SlowestArgs,
+    AroundArgs, CallsArgs, CallsQuestion, ContextsArgs, FindArgs, FollowArgs, GrepArgs, PresetArgs,
+    ShapesArgs, SlowestArgs,
 };
 pub(crate) use self::export::{BaselineArgs, ConvertArgs, CoverageArgs, ExportArgs, To};
 pub(crate) use self::help::VIEW_KEYS;

@@ -84,7 +84,7 @@ pub(crate) struct ReplayArgs {
     /// Of a program that hangs. What threads wait for is known after record --timeout and of a snapshot. Threads that had
     /// ended are shown if all had, or with --thread.
     #[arg(help_heading = VIEWS)]
-    #[arg(long, value_name = "N", value_parser = count, conflicts_with_all = ["from", "method", "merged", "follow", "budget", "patterns_of_tests", "within", "request"])]
+    #[arg(long, value_name = "N", value_parser = count, conflicts_with_all = ["from", "method", "merged", "follow", "budget", "patterns_of_tests", "within", "request", "context"])]
     pub(crate) last: Option<u64>,
     /// Show only the N outermost calls of a stack
     ///
@@ -163,11 +163,11 @@ pub(crate) struct ReplayArgs {
     #[arg(help_heading = VIEWS)]
     #[arg(long)]
     pub(crate) merged: bool,
-    /// With --request: show the calls thread by thread, not below those that handed them over
+    /// With --request and --context: show the calls thread by thread, not below those that handed them over
     ///
     /// As --merged, --collapse, --method, --from, --samples, json and csv do.
     #[arg(help_heading = VIEWS)]
-    #[arg(long, requires = "request")]
+    #[arg(long)]
     pub(crate) per_thread: bool,
     /// Show descriptors, source files, lines and class loaders
     #[arg(help_heading = DETAILS)]
@@ -178,7 +178,7 @@ pub(crate) struct ReplayArgs {
     /// With --from, each thread begins there, as soon as it has that place. With --method and --depth 1, text is a table of the calls of
     /// all threads, each when it has ended. With --test, each test is shown when it has ended. Not with --samples.
     #[arg(help_heading = VIEWS)]
-    #[arg(long, conflicts_with_all = ["within", "request"])]
+    #[arg(long, conflicts_with_all = ["within", "request", "context"])]
     pub(crate) follow: bool,
     #[command(flatten)]
     pub(crate) source: SourceArgs,
@@ -291,11 +291,12 @@ impl ReplayArgs {
         self.time || self.min_duration.is_some() || self.samples || self.shows_details()
     }
 
-    /// Returns whether what calls of a request handed over is shown below them.
+    /// Returns whether what calls handed over is shown below them.
     pub(crate) fn is_tree_of_request(&self) -> bool {
         let is_flat = self.per_thread || self.merged || self.collapse || self.samples;
         let is_whole = self.method.is_empty() && self.from.is_none() && !is_flat;
-        self.part.request.is_some() && self.source.format == Format::Text && is_whole
+        let has_request = self.part.request.is_some() || self.part.context.is_some();
+        has_request && self.source.format == Format::Text && is_whole
     }
 
     /// Whether text without times has a line where an exception leaves calls: it is the text of all calls. With times, each

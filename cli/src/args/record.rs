@@ -156,7 +156,11 @@ pub(crate) struct AgentArgs {
     #[arg(help_heading = WHAT)]
     #[arg(long)]
     pub(crate) handovers: bool,
-    /// Record what this preset is about, too: sql, http, log, handovers, or one of a file; repeatable
+    /// Record what threads work for, too: Flow.context, MDC, OpenTelemetry; for calls --by context, and --context
+    #[arg(help_heading = WHAT)]
+    #[arg(long)]
+    pub(crate) context: bool,
+    /// Record what this preset is about, too: sql, http, log, handovers, context, or one of a file; repeatable
     #[arg(help_heading = WHAT)]
     #[arg(long, value_name = "NAME")]
     pub(crate) preset: Vec<String>,
@@ -215,6 +219,7 @@ impl AgentArgs {
             ("http", self.http),
             ("log", self.log),
             ("handovers", self.handovers),
+            ("context", self.context),
         ];
         let mut chosen: Vec<_> = flags.into_iter().filter(|(_, is_set)| *is_set).collect();
         chosen.retain(|(name, _)| !self.preset.iter().any(|other| other == name));

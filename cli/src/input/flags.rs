@@ -9,7 +9,7 @@ use flow_codec::read::TimeLimits;
 
 use flow_codec::ThreadId;
 use flow_codec::read::{OpenFrames, Selection, Trace};
-use flow_query::select::{CallPlace, Filter, Select, Tests, Threads};
+use flow_query::select::{CallPlace, ContextPattern, Filter, Select, Tests, Threads};
 use flow_query::select::{nanoseconds, window};
 
 use super::values::glob;
@@ -121,6 +121,11 @@ pub(crate) struct PartArgs {
     /// --handovers recorded them; and what these handed on.
     #[arg(long, value_name = "CALL", conflicts_with_all = ["patterns_of_tests", "within"], help_heading = SELECTION)]
     pub(crate) request: Option<CallPlace>,
+    /// Show only what happened while threads worked for this, and what was handed to other threads then
+    ///
+    /// KEY=VALUE, or a value of any key; * stands for any text. Recorded by flow record --context; calls --by context lists them.
+    #[arg(long, value_name = "KEY=VALUE", conflicts_with_all = ["patterns_of_tests", "within", "request"], help_heading = SELECTION)]
+    pub(crate) context: Option<ContextPattern>,
 }
 
 /// Which calls, by when they happened.
@@ -141,12 +146,17 @@ pub(crate) struct TimeArgs {
 }
 
 impl PartArgs {
+    /// Returns whether only a call is selected, alone or with what it handed to other threads.
+    pub(crate) fn is_of_one_call(&self) -> bool {
+        self.within.is_some() || self.request.is_some()
+    }
+
     /// The selection that these flags describe.
     pub(crate) fn select(&self) -> Select {
         let (threads, tests) = (&self.threads.patterns, &self.tests.patterns);
         let select = Select::all().in_threads(Threads::of(threads)).in_tests(Tests::of(tests));
         let select = select.of_methods(self.filter.filter());
-        select.in_call(self.within).in_request(self.request)
+        select.in_call(self.within).in_request(self.request).in_context(self.context.clone())
     }
 }
 

@@ -47,9 +47,8 @@ impl Samples {
         out: &mut Out,
     ) -> Result<Option<Self>, Failure> {
         let part = part.clone();
-        if part.within.is_some() || part.request.is_some() {
-            let text =
-                "--in and --request are for traces with calls: samples do not know single calls";
+        if part.is_of_one_call() || part.context.is_some() {
+            let text = "--in, --request and --context are for traces with calls: samples do not know single calls";
             return Err(Failure::Usage(text.to_owned()));
         }
         if is_log(trace.dir()) {

@@ -9,10 +9,11 @@ use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, MarkEncoder, Position};
 use flow_query::rows::{
     ActiveMethodRow, ActiveThreadRow, AffectedRow, AroundRow, CallRow, ChangeRow, CheckRow, Column,
-    ColumnKind, CoroutineRow, EdgeColumns, ExactRow, ExceptionColumns, FindRow, FindingRow,
-    FlakyRow, FrameRow, GraphRow, GrepRow, IndexRow, InfoRow, LineRow, LockRow, MarkRow, MethodRow,
-    NeverCalledRow, NoteRow, OperationCallRow, OperationRow, OverviewRow, PathColumns, ReachedRow,
-    RefreshRow, Row, RunRow, ShapeRow, SlowRow, StepRow, SumRow, TestColumns, ThreadRow,
+    ColumnKind, ContextRow, CoroutineRow, EdgeColumns, ExactRow, ExceptionColumns, FindRow,
+    FindingRow, FlakyRow, FrameRow, GraphRow, GrepRow, IndexRow, InfoRow, LineRow, LockRow,
+    MarkRow, MethodRow, NeverCalledRow, NoteRow, OperationCallRow, OperationRow, OverviewRow,
+    PathColumns, ReachedRow, RefreshRow, Row, RunRow, ShapeRow, SlowRow, StepRow, SumRow,
+    TestColumns, ThreadRow,
 };
 use tempfile::TempDir;
 
@@ -42,6 +43,7 @@ const TABLES: [(&str, &[Column], Option<&str>); 38] = [
     ("flow check|CSV has a row per finding:", FindingRow::COLUMNS, Some(AS_INFO)),
     ("flow calls --values", GrepRow::COLUMNS, Some(AS_INFO)),
     ("flow calls --sql", OperationRow::COLUMNS, Some(AS_INFO)),
+    ("flow calls --by context", ContextRow::COLUMNS, Some(AS_INFO)),
     ("flow calls --sql --values", OperationCallRow::COLUMNS, Some(AS_INFO)),
     ("flow report --lines", ReachedRow::COLUMNS, Some(AS_INFO)),
     ("flow report", MethodRow::COLUMNS, Some(AS_INFO)),
@@ -237,6 +239,7 @@ pub(crate) fn verbs(other: &str) -> Vec<(&'static str, Vec<&str>)> {
         ("flow replay --merged", [&["replay", "--merged"][..], &one].concat()),
         ("flow replay --collapse", [&["replay", "--collapse"][..], &one].concat()),
         ("flow calls --sql", vec!["calls", "--sql"]),
+        ("flow calls --by context", ContextRow::COLUMNS, Some(AS_INFO)),
         ("flow calls --sql --values", vec!["calls", "--sql", "--values"]),
         ("flow report --lines", vec!["report", "--lines"]),
         ("flow calls --values", vec!["calls", "--values", "**#work*"]),

@@ -123,3 +123,49 @@ fn a_request_needs_what_was_handed_over() {
         assert_eq!(flow.status.code(), Some(2), "{errors}");
     });
 }
+
+/// What `harness.Contexts` works for, by hand from its source: threads, calls and exceptions of each order. `work`, `step`, the
+/// task with two steps, `fail` and another step; the calls of the preset are not counted here.
+#[test]
+fn a_value_of_a_context_has_what_happened_meanwhile() {
+    on_every_jdk(|jdk| {
+        let plain = Program::harness(jdk, "Contexts").run_without_agent();
+        let options =
+            "include=harness.Contexts,values=harness.Contexts#step,presets=context;handovers";
+        let run = Program::harness(jdk, "Contexts").options(options).run();
+        assert_eq!(
+            (run.code(), run.errors(), &run.stdout),
+            (Some(0), String::new(), &plain.stdout)
+        );
+        let out = run.out();
+        let values = rows(&["calls", "--by", "context", "order"], &out);
+        let mut orders: Vec<_> = values
+            .iter()
+            .map(|row| {
+                format!("{}={} {} {}", row["key"], row["value"], row["threads"], row["thrown"])
+            })
+            .collect();
+        orders.sort();
+        let expected = (0..8)
+            .map(|order| format!("\"order\"=\"{order}\" 2 {}", if order == 3 { 1 } else { 0 }));
+        assert_eq!(orders, expected.collect::<Vec<_>>());
+        for order in 0..8 {
+            let calls = rows(
+                &[
+                    "calls",
+                    "harness.Contexts#step",
+                    "--values",
+                    "--context",
+                    &format!("order={order}"),
+                ],
+                &out,
+            );
+            let steps: Vec<_> =
+                calls.iter().map(|row| row["values"][0]["value"].as_i64()).collect();
+            let count = if order == 3 { 4 } else { 3 };
+            assert_eq!(steps, vec![Some(order); count], "order {order}");
+        }
+        let even = shown(&["replay", "--own", "--context", "user=even"], &out);
+        assert_eq!(even.matches("⇢").count(), 4, "{even}");
+    });
+}

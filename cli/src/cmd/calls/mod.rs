@@ -2,6 +2,7 @@
 //! or what libraries did: statements, requests, messages.
 
 mod around;
+mod contexts;
 mod following;
 mod list;
 mod operations;
@@ -22,6 +23,7 @@ pub(crate) fn run(args: &CallsArgs, out: &mut Out) -> Result<Status, Failure> {
         CallsQuestion::ByShape(args) => ways::run(&args, out),
         CallsQuestion::Around(args) => around::run(args, out),
         CallsQuestion::Followed(args) => follow(&args, out),
+        CallsQuestion::Contexts(args) => contexts::run(&args, out),
         CallsQuestion::Slowest(args) => slowest::run(&args, out),
     }
 }

@@ -22,6 +22,7 @@ pub(super) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
         filter: FilterArgs::default(),
         within: None,
         request: None,
+        context: None,
     };
     let source = Source::of_log(path)?;
     let trace = source.only("name")?;

@@ -147,12 +147,13 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
         out.write_all(titles(&args).as_bytes())?;
         return follow::run(&args, out);
     }
-    let as_tree = args.is_tree_of_request();
-    let call = if as_tree { args.part.request.take() } else { None };
-    let mut source = open(&mut args)?;
-    if let Some(call) = call {
-        return request::run(&args, call, &mut source, out);
+    if args.is_tree_of_request() {
+        let part = args.part.clone();
+        (args.part.request, args.part.context) = (None, None);
+        let mut source = open(&mut args)?;
+        return request::run(&args, &part, &mut source, out);
     }
+    let source = open(&mut args)?;
     out.write_all(titles(&args).as_bytes())?;
     all(&args, &source, out)
 }

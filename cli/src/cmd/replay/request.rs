@@ -1,4 +1,4 @@
-//! `--request`: a call, and below each call what it handed to other threads.
+//! `--request` and `--context`: calls, and below each call what it handed to other threads.
 
 use std::collections::HashMap;
 
@@ -11,10 +11,10 @@ use super::read::{expect_clock, selections, whole_thread};
 use super::thread::ThreadReplay;
 use crate::args::ReplayArgs;
 use crate::failure::{Failure, Status};
+use crate::input::flags::PartArgs;
 use crate::input::source::Source;
 use crate::output::{Out, Progress, bounded_duration, plural};
 use flow_query::reading::Ending;
-use flow_query::select::CallPlace;
 
 /// Further parts are named, and not shown: each needs memory of its own, as long as those inside it are shown.
 const MAX_INSIDE: usize = 50;
@@ -26,15 +26,23 @@ pub(super) struct Handed<'a> {
     of_calls: HashMap<(ThreadId, Offset), Vec<&'a RequestPart>>,
 }
 
-/// Replays a request of the only trace as one tree.
+/// Replays a request, or a value of a context, of the only trace as one tree.
 pub(super) fn run(
     args: &ReplayArgs,
-    call: CallPlace,
+    part: &PartArgs,
     source: &mut Source,
     out: &mut Out,
 ) -> Result<Status, Failure> {
     let mut progress = Progress::new(source.bytes(), out);
-    let request = source.traces.select_request(call, &mut progress)?;
+    let (request, title) = match (part.request, &part.context) {
+        (Some(call), _) => {
+            (source.traces.select_request(call, &mut progress)?, format!("request {call}"))
+        }
+        (None, Some(context)) => {
+            (source.traces.select_context(context, &mut progress)?, context.to_string())
+        }
+        (None, None) => return Ok(source.status),
+    };
     let Some(trace) = source.traces.first() else { return Ok(source.status) };
     expect_clock(args, trace)?;
     let (selection, wanted) = selections(args, trace);
@@ -44,10 +52,12 @@ pub(super) fn run(
     let mut lines = Lines::new(args, &shown, &mut printed, out);
     lines.handed = Some(&handed);
     let mut status = source.status;
-    for part in request.parts().iter().filter(|part| part.given().is_none()) {
+    let own = request.parts().iter().filter(|part| part.given().is_none());
+    for (number, part) in own.enumerate() {
         let file = part.file("");
-        let title = format!("request {call}, thread {}", part.thread_title(trace));
-        let mut replay = ThreadReplay::new(&shown, 1, title, Vec::new()).with_handed(file.id());
+        let title = format!("{title}, thread {}", part.thread_title(trace));
+        let mut replay =
+            ThreadReplay::new(&shown, number as u64, title, Vec::new()).with_handed(file.id());
         replay.head(&mut lines)?;
         let reading = whole_thread(args, trace, &file, &mut replay, &mut lines, &mut progress)?;
         status = status.and(reading.report(&file, &progress));
