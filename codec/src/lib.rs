@@ -60,7 +60,7 @@ pub mod write;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-pub use error::{Error, Result};
+pub use error::{Error, Result, Undecoded};
 pub use glob::Glob;
 pub use ids::{Depth, MethodId, Offset, ThreadId, TraceId};
 pub use method_map::MethodMap;

@@ -56,6 +56,7 @@
 use std::num::NonZeroU64;
 
 use crate::MethodId;
+use crate::Undecoded;
 
 const ENTER_FLAG: u8 = 0x80;
 const FIRST_MORE: u8 = 0x40;
@@ -150,23 +151,16 @@ pub(crate) const fn is_boundary(byte: u8) -> bool {
     byte < FIRST_MORE
 }
 
-/// What is at the start of a byte slice.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum DecodedRecord {
-    /// A whole record and the number of bytes it takes.
-    Record(Record, usize),
-    /// The bytes end inside a record, or there are none.
-    Incomplete,
-    /// The number is too large or too long for the format.
-    Oversized,
-}
+const OVERSIZED: Undecoded = Undecoded::Invalid("a number of at most 63 bits");
 
-/// Decodes the record at the start of `bytes`.
-#[must_use]
+/// Decodes the record at the start of `bytes`. Returns it with the number of bytes it takes.
+///
+/// # Errors
+/// The bytes end inside it, or its number is too large or too long for the format.
 #[inline]
-pub fn decode(bytes: &[u8]) -> DecodedRecord {
+pub fn decode(bytes: &[u8]) -> Result<(Record, usize), Undecoded> {
     let Some((&first, rest)) = bytes.split_first() else {
-        return DecodedRecord::Incomplete;
+        return Err(Undecoded::Incomplete);
     };
     let mut value = u64::from(first & FIRST_PAYLOAD);
     let mut len = 1;
@@ -174,15 +168,15 @@ pub fn decode(bytes: &[u8]) -> DecodedRecord {
         let mut shift = FIRST_BITS;
         loop {
             if len == MAX_RECORD_BYTES {
-                return DecodedRecord::Oversized;
+                return Err(OVERSIZED);
             }
             let Some(&byte) = rest.get(len - 1) else {
-                return DecodedRecord::Incomplete;
+                return Err(Undecoded::Incomplete);
             };
             let group = u64::from(byte & PAYLOAD);
             // The tenth byte starts at bit 62: only its lowest bit is within 63 bits.
             if shift + PAYLOAD_BITS > u64::BITS && group >> (u64::BITS - 1 - shift) != 0 {
-                return DecodedRecord::Oversized;
+                return Err(OVERSIZED);
             }
             value |= group << shift;
             len += 1;
@@ -195,19 +189,19 @@ pub fn decode(bytes: &[u8]) -> DecodedRecord {
     let record = if first & ENTER_FLAG != 0 {
         match MethodId::new(value) {
             Some(method) => Record::Enter(method),
-            None => return DecodedRecord::Oversized,
+            None => return Err(OVERSIZED),
         }
     } else {
         Record::Exit(NonZeroU64::MIN.saturating_add(value))
     };
-    DecodedRecord::Record(record, len)
+    Ok((record, len))
 }
 
 /// The whole records at the start of `bytes`, each with the offset at which it ends.
 pub fn records(bytes: &[u8]) -> impl Iterator<Item = (Record, usize)> {
     let mut at = 0;
     std::iter::from_fn(move || {
-        let DecodedRecord::Record(record, len) = decode(bytes.get(at..)?) else { return None };
+        let Ok((record, len)) = decode(bytes.get(at..)?) else { return None };
         at += len;
         Some((record, at))
     })
@@ -221,25 +215,22 @@ mod tests {
     fn numbers_of_63_bits_fit_and_larger_ones_do_not() {
         let max = Encoded::enter(MethodId::MAX);
         assert_eq!(max.as_bytes().len(), MAX_RECORD_BYTES);
-        assert_eq!(
-            decode(max.as_bytes()),
-            DecodedRecord::Record(Record::Enter(MethodId::MAX), MAX_RECORD_BYTES)
-        );
+        assert_eq!(decode(max.as_bytes()), Ok((Record::Enter(MethodId::MAX), MAX_RECORD_BYTES)));
         let mut too_large = [0xFF; MAX_RECORD_BYTES];
         too_large[9] = 0x02;
-        assert_eq!(decode(&too_large), DecodedRecord::Oversized);
+        assert_eq!(decode(&too_large), Err(OVERSIZED));
     }
 
     #[test]
     fn superfluous_groups_are_accepted_within_ten_bytes() {
         let one = MethodId::new(1).unwrap();
-        assert_eq!(decode(&[0xC1, 0x80, 0x00]), DecodedRecord::Record(Record::Enter(one), 3));
+        assert_eq!(decode(&[0xC1, 0x80, 0x00]), Ok((Record::Enter(one), 3)));
         let mut long = [0x80; 11];
         long[0] = 0xC1;
         long[9] = 0x00;
-        assert_eq!(decode(&long[..10]), DecodedRecord::Record(Record::Enter(one), 10));
+        assert_eq!(decode(&long[..10]), Ok((Record::Enter(one), 10)));
         long[9] = 0x80;
-        assert_eq!(decode(&long), DecodedRecord::Oversized);
+        assert_eq!(decode(&long), Err(OVERSIZED));
     }
 
     #[test]
@@ -260,13 +251,13 @@ mod tests {
     fn every_prefix_of_a_record_is_incomplete() {
         let bytes = Encoded::enter(MethodId::MAX);
         for end in 0..bytes.as_bytes().len() {
-            assert_eq!(decode(&bytes.as_bytes()[..end]), DecodedRecord::Incomplete, "{end}");
+            assert_eq!(decode(&bytes.as_bytes()[..end]), Err(Undecoded::Incomplete), "{end}");
         }
     }
 
     #[test]
     fn a_run_of_ones_that_never_ends_is_no_record() {
-        assert_eq!(decode(&[0xFF; 64]), DecodedRecord::Oversized);
-        assert_eq!(decode(&[0xFF; 9]), DecodedRecord::Incomplete);
+        assert_eq!(decode(&[0xFF; 64]), Err(OVERSIZED));
+        assert_eq!(decode(&[0xFF; 9]), Err(Undecoded::Incomplete));
     }
 }

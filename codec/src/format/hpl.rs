@@ -59,6 +59,7 @@
 //! | `00 00 00 03 28 29 56` | descriptor `()V` |
 //! | `00 00 00 00` | no generic descriptor |
 
+use crate::Undecoded;
 use std::borrow::Cow;
 
 /// The longest string. Names in class files have at most 65,535 bytes.
@@ -175,37 +176,17 @@ pub struct HplSignature<'a> {
     pub generic_descriptor: Cow<'a, str>,
 }
 
-/// What bytes begin with.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum DecodedHpl<'a> {
-    /// A record of this many bytes.
-    Record(HplRecord<'a>, usize),
-    /// A record that is not complete, or nothing.
-    Partial,
-    /// The end of what was written.
-    End,
-    /// Something else: what the format requires.
-    Bad(&'static str),
-}
+type Decode<T> = Result<T, Undecoded>;
 
-/// Why a record is not decoded.
-enum Refusal {
-    Partial,
-    Bad(&'static str),
-}
-
-type Decode<T> = Result<T, Refusal>;
-
-/// Decodes the first record of `bytes`. Strings of `bytes` are not copied.
-#[must_use]
-pub fn decode(bytes: &[u8]) -> DecodedHpl<'_> {
+/// Decodes the first record of `bytes`. Returns it with its length, or `None` at the end of what was written. Strings of
+/// `bytes` are not copied.
+///
+/// # Errors
+/// The bytes end inside the record, or are none.
+pub fn decode(bytes: &[u8]) -> Decode<Option<(HplRecord<'_>, usize)>> {
     let mut input = Input { rest: bytes };
-    match input.record() {
-        Ok(Some(record)) => DecodedHpl::Record(record, bytes.len() - input.rest.len()),
-        Ok(None) => DecodedHpl::End,
-        Err(Refusal::Partial) => DecodedHpl::Partial,
-        Err(Refusal::Bad(expected)) => DecodedHpl::Bad(expected),
-    }
+    let record = input.record()?;
+    Ok(record.map(|record| (record, bytes.len() - input.rest.len())))
 }
 
 struct Input<'a> {
@@ -221,7 +202,7 @@ impl<'a> Input<'a> {
                 // Before the rest, which may not be there yet.
                 let frames = self.int()?;
                 if frames > MAX_FRAMES {
-                    return Err(Refusal::Bad("a stack of at most 65,536 frames"));
+                    return Err(Undecoded::Invalid("a stack of at most 65,536 frames"));
                 }
                 let thread = self.long()?;
                 let time = match kind {
@@ -253,12 +234,12 @@ impl<'a> Input<'a> {
                 HplRecord::Method(HplMethod { method, file, class, name, signature })
             }
             code::THREAD => HplRecord::Thread { thread: self.long()?, name: self.string()? },
-            _ => return Err(Refusal::Bad("a record of kind 1, 2, 3, 4, 11, 21 or 31")),
+            _ => return Err(Undecoded::Invalid("a record of kind 1, 2, 3, 4, 11, 21 or 31")),
         }))
     }
 
     fn take<const N: usize>(&mut self) -> Decode<[u8; N]> {
-        let (bytes, rest) = self.rest.split_first_chunk().ok_or(Refusal::Partial)?;
+        let (bytes, rest) = self.rest.split_first_chunk().ok_or(Undecoded::Incomplete)?;
         self.rest = rest;
         Ok(*bytes)
     }
@@ -273,8 +254,8 @@ impl<'a> Input<'a> {
 
     fn string(&mut self) -> Decode<Cow<'a, str>> {
         let len = usize::try_from(self.int()?).ok().filter(|len| *len <= MAX_STRING_BYTES);
-        let len = len.ok_or(Refusal::Bad("a string of at most 1 MiB"))?;
-        let (bytes, rest) = self.rest.split_at_checked(len).ok_or(Refusal::Partial)?;
+        let len = len.ok_or(Undecoded::Invalid("a string of at most 1 MiB"))?;
+        let (bytes, rest) = self.rest.split_at_checked(len).ok_or(Undecoded::Incomplete)?;
         self.rest = rest;
         Ok(String::from_utf8_lossy(bytes))
     }
@@ -373,7 +354,7 @@ mod tests {
 
     fn decoded(mut bytes: &[u8]) -> Vec<HplRecord<'_>> {
         let mut records = Vec::new();
-        while let DecodedHpl::Record(record, len) = decode(bytes) {
+        while let Ok(Some((record, len))) = decode(bytes) {
             records.push(record);
             bytes = &bytes[len..];
         }
@@ -443,10 +424,10 @@ mod tests {
         negative.extend((-1_i32).to_be_bytes());
         let deep = [&[code::STACK][..], &(MAX_FRAMES + 1).to_be_bytes(), &[0; 24]].concat();
         for bytes in [vec![5], long, negative, deep] {
-            assert!(matches!(decode(&bytes), DecodedHpl::Bad(_)), "{bytes:02X?}");
+            assert!(matches!(decode(&bytes), Err(Undecoded::Invalid(_))), "{bytes:02X?}");
         }
-        assert_eq!(decode(&[0, 9]), DecodedHpl::End);
-        assert_eq!(decode(&[]), DecodedHpl::Partial);
+        assert_eq!(decode(&[0, 9]), Ok(None));
+        assert_eq!(decode(&[]), Err(Undecoded::Incomplete));
     }
 
     #[test]
@@ -455,7 +436,11 @@ mod tests {
             let mut bytes = Vec::new();
             encode(&record, &mut bytes);
             for end in 0..bytes.len() {
-                assert_eq!(decode(&bytes[..end]), DecodedHpl::Partial, "{end} of {record:?}");
+                assert_eq!(
+                    decode(&bytes[..end]),
+                    Err(Undecoded::Incomplete),
+                    "{end} of {record:?}"
+                );
             }
         }
     }

@@ -212,6 +212,7 @@ use std::num::NonZeroU64;
 use super::instructions::Step;
 use super::leb128::{MAX_BYTES, from_zigzag, put, put_at, take, zigzag};
 use super::test_marks::{TestMark, prefix, text};
+use crate::Undecoded;
 use crate::{MethodId, Offset};
 
 /// The first bytes of the file.
@@ -651,31 +652,18 @@ fn fitting(text: &str) -> &[u8] {
     prefix(text, MAX_PAYLOAD_BYTES - MAX_BYTES).as_bytes()
 }
 
-/// What is at the start of a byte slice.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum DecodedMark {
-    /// A whole mark and the number of bytes it takes; 0 for an instant, a line or a step that others follow.
-    Mark(Position, Mark, usize),
-    /// The bytes end inside a mark, or there are none.
-    Incomplete,
-    /// The bytes are not a mark.
-    Invalid(&'static str),
-}
+type Decoded = Result<(Position, Mark, usize), Undecoded>;
 
 /// The marks in these bytes, which are all of one thread from the start.
 ///
 /// # Errors
 /// The bytes that are not a whole mark.
-pub fn decode_all(bytes: &[u8]) -> Result<Vec<(Position, Mark)>, DecodedMark> {
+pub fn decode_all(bytes: &[u8]) -> Result<Vec<(Position, Mark)>, Undecoded> {
     let (mut decoder, mut marks, mut rest) = (MarkDecoder::default(), Vec::new(), bytes);
     while !rest.is_empty() {
-        match decoder.decode(rest) {
-            DecodedMark::Mark(position, mark, len) => {
-                marks.push((position, mark));
-                rest = rest.get(len..).unwrap_or_default();
-            }
-            other => return Err(other),
-        }
+        let (position, mark, len) = decoder.decode(rest)?;
+        marks.push((position, mark));
+        rest = rest.get(len..).unwrap_or_default();
     }
     Ok(marks)
 }
@@ -698,32 +686,36 @@ struct Within {
 }
 
 impl MarkDecoder {
-    /// Decodes the mark at the start of `bytes`. Only a whole one changes the state for the next one.
-    pub fn decode(&mut self, bytes: &[u8]) -> DecodedMark {
+    /// Decodes the mark at the start of `bytes`. Returns it with its position and the number of bytes it takes: 0 for an
+    /// instant, a line or a step that others follow. Only a whole one changes the state for the next one.
+    ///
+    /// # Errors
+    /// The bytes end inside the mark, or are none.
+    pub fn decode(&mut self, bytes: &[u8]) -> Result<(Position, Mark, usize), Undecoded> {
         let Some((&kind, mut rest)) = bytes.split_first() else {
-            return DecodedMark::Incomplete;
+            return Err(Undecoded::Incomplete);
         };
         if kind >= FIRST_INVALID {
-            return DecodedMark::Invalid("a kind below 80");
+            return Err(Undecoded::Invalid("a kind below 80"));
         }
         let mut numbers = [0; 3];
         for number in &mut numbers {
             match take(&mut rest) {
                 Some(taken) => *number = taken,
                 // Whatever it was, bytes that follow may be missing.
-                None if rest.is_empty() => return DecodedMark::Incomplete,
-                None => return DecodedMark::Invalid("a number of 64 bits"),
+                None if rest.is_empty() => return Err(Undecoded::Incomplete),
+                None => return Err(Undecoded::Invalid("a number of 64 bits")),
             }
         }
         let [offset, exits, len] = numbers;
         let Some(len) = usize::try_from(len).ok().filter(|len| *len <= MAX_PAYLOAD_BYTES) else {
-            return DecodedMark::Invalid("a payload of at most 1 MiB");
+            return Err(Undecoded::Invalid("a payload of at most 1 MiB"));
         };
         let Some((payload, rest)) = rest.split_at_checked(len) else {
-            return DecodedMark::Incomplete;
+            return Err(Undecoded::Incomplete);
         };
         let Some(offset) = self.before.offset.checked_add(offset) else {
-            return DecodedMark::Invalid("an offset of 64 bits");
+            return Err(Undecoded::Invalid("an offset of 64 bits"));
         };
         let len = bytes.len() - rest.len();
         let position = Position { offset: Offset::new(offset), exits };
@@ -735,74 +727,74 @@ impl MarkDecoder {
         }
         let mut before = BeforeMarks { offset, ..self.before };
         let Some(mark) = before.mark(kind, payload) else {
-            return DecodedMark::Invalid("the fields of its kind");
+            return Err(Undecoded::Invalid("the fields of its kind"));
         };
         self.before = before;
-        DecodedMark::Mark(position, mark, len)
+        Ok((position, mark, len))
     }
 
     /// The next instant of a mark that has `len` bytes in all and begins at `first`.
-    fn instant(&mut self, first: Position, payload: &[u8], len: usize) -> DecodedMark {
+    fn instant(&mut self, first: Position, payload: &[u8], len: usize) -> Decoded {
         let last = self.within.map(|within| within.last);
         let done = self.within.map_or(0, |within| within.done);
         let mut rest = payload.get(done..).unwrap_or_default();
         let number = take(&mut rest);
         let at_ns = number.and_then(|number| self.before.by_ns.checked_add(number / STEPS));
         let (Some(number), Some(at_ns)) = (number, at_ns) else {
-            return DecodedMark::Invalid("the fields of its kind");
+            return Err(Undecoded::Invalid("the fields of its kind"));
         };
         let position = match last {
             None => Some(first),
             Some(last) => event_after(last, number % STEPS),
         };
         let Some(position) = position else {
-            return DecodedMark::Invalid("an offset of 64 bits");
+            return Err(Undecoded::Invalid("an offset of 64 bits"));
         };
         (self.before.by_ns, self.before.from_ns) = (at_ns, at_ns);
         let mark = Mark::Instant { at_ns };
         if rest.is_empty() {
             self.within = None;
             self.before.offset = first.offset.get();
-            return DecodedMark::Mark(position, mark, len);
+            return Ok((position, mark, len));
         }
         self.within = Some(Within { done: payload.len() - rest.len(), last: position, line: 0 });
-        DecodedMark::Mark(position, mark, 0)
+        Ok((position, mark, 0))
     }
 
     /// The next line of a mark that has `len` bytes in all.
-    fn line(&mut self, position: Position, payload: &[u8], len: usize) -> DecodedMark {
+    fn line(&mut self, position: Position, payload: &[u8], len: usize) -> Decoded {
         let (done, last) = self.within.map_or((0, 0), |Within { done, line, .. }| (done, line));
         let mut rest = payload.get(done..).unwrap_or_default();
         let later = take(&mut rest).map(from_zigzag);
         let line = later.and_then(|later| i64::from(last).checked_add(later));
         let Some(line) = line.and_then(|line| u16::try_from(line).ok()) else {
-            return DecodedMark::Invalid("the fields of its kind");
+            return Err(Undecoded::Invalid("the fields of its kind"));
         };
         if rest.is_empty() {
             self.within = None;
             self.before.offset = position.offset.get();
-            return DecodedMark::Mark(position, Mark::Line(line), len);
+            return Ok((position, Mark::Line(line), len));
         }
         self.within = Some(Within { done: payload.len() - rest.len(), last: position, line });
-        DecodedMark::Mark(position, Mark::Line(line), 0)
+        Ok((position, Mark::Line(line), 0))
     }
 
     /// The next step of a mark that has `len` bytes in all.
-    fn step(&mut self, position: Position, payload: &[u8], len: usize) -> DecodedMark {
+    fn step(&mut self, position: Position, payload: &[u8], len: usize) -> Decoded {
         let (done, last) = self.within.map_or((0, 0), |Within { done, line, .. }| (done, line));
         let mut rest = payload.get(done..).unwrap_or_default();
         let step = take(&mut rest).and_then(|number| Step::of_number(number, last));
         let Some(step) = step else {
-            return DecodedMark::Invalid("the fields of its kind");
+            return Err(Undecoded::Invalid("the fields of its kind"));
         };
         if rest.is_empty() {
             self.within = None;
             self.before.offset = position.offset.get();
-            return DecodedMark::Mark(position, Mark::Step(step), len);
+            return Ok((position, Mark::Step(step), len));
         }
         let line = if let Step::Run(at) = step { at } else { last };
         self.within = Some(Within { done: payload.len() - rest.len(), last: position, line });
-        DecodedMark::Mark(position, Mark::Step(step), 0)
+        Ok((position, Mark::Step(step), 0))
     }
 
     /// A decoder of marks that follow others.
@@ -924,15 +916,15 @@ mod tests {
         bytes
     }
 
-    fn decoded(bytes: &[u8]) -> (Vec<(Position, Mark)>, DecodedMark) {
+    fn decoded(bytes: &[u8]) -> (Vec<(Position, Mark)>, Undecoded) {
         let (mut decoder, mut marks, mut at) = (MarkDecoder::default(), Vec::new(), 0);
         loop {
             match decoder.decode(&bytes[at..]) {
-                DecodedMark::Mark(position, mark, len) => {
+                Ok((position, mark, len)) => {
                     marks.push((position, mark));
                     at += len;
                 }
-                end => return (marks, end),
+                Err(end) => return (marks, end),
             }
         }
     }
@@ -940,7 +932,7 @@ mod tests {
     #[test]
     fn marks_come_back() {
         let marks = some_marks();
-        assert_eq!(decoded(&encoded(&marks)), (marks, DecodedMark::Incomplete));
+        assert_eq!(decoded(&encoded(&marks)), (marks, Undecoded::Incomplete));
     }
 
     #[test]
@@ -951,7 +943,7 @@ mod tests {
             let marks = encoded(&[(position(0, 0), Mark::Time { by_ns, from_ns, ran_us: None })]);
             let expected =
                 vec![(position(0, 0), Mark::Time { by_ns, from_ns: nearer, ran_us: None })];
-            assert_eq!(decoded(&marks), (expected, DecodedMark::Incomplete));
+            assert_eq!(decoded(&marks), (expected, Undecoded::Incomplete));
         }
     }
 
@@ -968,9 +960,7 @@ mod tests {
                 encoder.encode(*position, mark, &mut bytes);
             }
             assert_eq!(bytes, whole);
-            let DecodedMark::Mark(_, _, len) = decoder.decode(&whole[at..]) else {
-                panic!("whole")
-            };
+            let Ok((_, _, len)) = decoder.decode(&whole[at..]) else { panic!("whole") };
             at += len;
         }
     }
@@ -988,7 +978,7 @@ mod tests {
         marks.push(instant(end, 2, 500_010));
         marks.push(instant(end + 9, 0, 500_020));
         let bytes = encoded(&marks);
-        assert_eq!(decoded(&bytes), (marks, DecodedMark::Incomplete));
+        assert_eq!(decoded(&bytes), (marks, Undecoded::Incomplete));
         assert!(bytes.len() < 10_000 * 2 + 100, "{}", bytes.len());
     }
 
@@ -999,7 +989,7 @@ mod tests {
         for end in 0..bytes.len() {
             let (seen, why) = decoded(&bytes[..end]);
             assert!(marks.starts_with(&seen), "{end}");
-            assert_eq!(why, DecodedMark::Incomplete, "{end}");
+            assert_eq!(why, Undecoded::Incomplete, "{end}");
         }
     }
 
@@ -1028,12 +1018,12 @@ mod tests {
         ];
         let bytes = encoded(&marks);
         assert_eq!(bytes[..11], [0x0C, 0, 0, 8, 0x18, 0xE6, 0xFF, 0x07, 0xFD, 0xFF, 0x07]);
-        assert_eq!(decoded(&bytes), (marks, DecodedMark::Incomplete));
+        assert_eq!(decoded(&bytes), (marks, Undecoded::Incomplete));
 
         let many: Vec<_> = (0..60_000).map(|n| line(3, 10 + n % 3)).collect();
         let bytes = encoded(&many);
         assert!(bytes.len() < 61_000, "{}", bytes.len());
-        assert_eq!(decoded(&bytes), (many, DecodedMark::Incomplete));
+        assert_eq!(decoded(&bytes), (many, Undecoded::Incomplete));
     }
 
     #[test]
@@ -1050,11 +1040,11 @@ mod tests {
         ];
         let bytes = encoded(&marks);
         assert_eq!(bytes[..5], [0x0E, 0, 0, 12, 0xF0]);
-        assert_eq!(decoded(&bytes), (marks, DecodedMark::Incomplete));
+        assert_eq!(decoded(&bytes), (marks, Undecoded::Incomplete));
         let many: Vec<_> = (0..60_000).map(|n| step(3, Step::Run(10 + n % 8))).collect();
         let bytes = encoded(&many);
         assert!(bytes.len() < 61_000, "{}", bytes.len());
-        assert_eq!(decoded(&bytes), (many, DecodedMark::Incomplete));
+        assert_eq!(decoded(&bytes), (many, Undecoded::Incomplete));
     }
 
     #[test]
@@ -1076,7 +1066,7 @@ mod tests {
             // Earlier than the start.
             &[0x01, 0, 0, 2, 0, 1],
         ] {
-            assert!(matches!(decoded(bytes).1, DecodedMark::Invalid(_)), "{bytes:02X?}");
+            assert!(matches!(decoded(bytes).1, Undecoded::Invalid(_)), "{bytes:02X?}");
         }
     }
 

@@ -138,6 +138,7 @@
 
 use super::leb128::{put, take};
 use crate::MethodId;
+use crate::Undecoded;
 
 /// What a value is to its call.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -472,19 +473,12 @@ impl Primitive {
             kind::SHORT => Self::Short(i16::from_le_bytes([first, second])),
             kind::INT => Self::Int(i32::from_le_bytes(four)),
             kind::FLOAT => Self::Float(u32::from_le_bytes(four)),
-            _ => return Err(Undecoded::Invalid),
+            _ => return Err(INVALID),
         })
     }
 }
 
-/// Why bytes are not a value.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Undecoded {
-    /// They end inside one.
-    Incomplete,
-    /// They are not the beginning of one.
-    Invalid,
-}
+const INVALID: Undecoded = Undecoded::Invalid("a value with its role");
 
 impl CallValue {
     /// A value that is no access.
@@ -547,7 +541,7 @@ impl CallValue {
             match (role, value) {
                 (Role::Field, Value::Primitive(Primitive::Int(id))) => {
                     let id = u64::try_from(id).ok().and_then(MethodId::new);
-                    let field = Some(id.ok_or(Undecoded::Invalid)?);
+                    let field = Some(id.ok_or(INVALID)?);
                     place = Some(Box::new(Place { field, ..Place::default() }));
                 }
                 (Role::Index, Value::Primitive(Primitive::Int(index))) => {
@@ -555,19 +549,19 @@ impl CallValue {
                 }
                 (Role::Object, value) => match &mut place {
                     Some(place) if place.object.is_none() => place.object = Some(value),
-                    _ => return Err(Undecoded::Invalid),
+                    _ => return Err(INVALID),
                 },
-                (Role::Field | Role::Index, _) => return Err(Undecoded::Invalid),
+                (Role::Field | Role::Index, _) => return Err(INVALID),
                 (
                     Role::HandlerLine | Role::Exception | Role::CreatedIn | Role::CreatedAt,
                     value,
-                ) => Handled::add(&mut handled, role, value).ok_or(Undecoded::Invalid)?,
+                ) => Handled::add(&mut handled, role, value).ok_or(INVALID)?,
                 (role, value) => {
                     *bytes = rest;
                     let place = place.filter(|_| role.is_access());
                     let handled = handled.filter(|_| role == Role::Handled);
                     if role == Role::Handled && handled.is_none() {
-                        return Err(Undecoded::Invalid);
+                        return Err(INVALID);
                     }
                     return Ok(Self { role, value, place, handled, version: 0 });
                 }
@@ -677,7 +671,7 @@ impl Value {
         let mut rest = *bytes;
         let head: [u8; 2] = chunk(&mut rest)?;
         let [first, _] = head;
-        let role = Role::of(head).ok_or(Undecoded::Invalid)?;
+        let role = Role::of(head).ok_or(INVALID)?;
         let value = Self::decode_content(first & 0x0F, &mut rest, 0)?;
         *bytes = rest;
         Ok((role, value))
@@ -722,7 +716,7 @@ impl Value {
                 let object = Identity::decode(rest)?;
                 Self::Content { object, content: ObjectContent::decode(rest, depth + 1)? }
             }
-            _ => return Err(Undecoded::Invalid),
+            _ => return Err(INVALID),
         })
     }
 }
@@ -784,7 +778,7 @@ impl ObjectContent {
                 let is_record = form == form::COMPONENTS;
                 Self::Fields { is_record, length, fields: fields.collect::<Result<_, _>>()? }
             }
-            _ => return Err(Undecoded::Invalid),
+            _ => return Err(INVALID),
         })
     }
 }
@@ -831,7 +825,7 @@ fn number(bytes: &mut &[u8]) -> Result<u64, Undecoded> {
         }
         // Nine groups may be followed by one more.
         None if bytes.len() < super::leb128::MAX_BYTES => Err(Undecoded::Incomplete),
-        None => Err(Undecoded::Invalid),
+        None => Err(INVALID),
     }
 }
 
@@ -986,12 +980,12 @@ mod tests {
             &[0x0D, 0, 9, 0, 0, 0, 0],
             &[0x0A, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x02],
         ] {
-            assert_eq!(CallValue::decode(&mut &*bytes), Err(Undecoded::Invalid), "{bytes:?}");
+            assert_eq!(CallValue::decode(&mut &*bytes), Err(INVALID), "{bytes:?}");
         }
         // Deeper than anything that is recorded.
         let mut deep = vec![0x0F, 0];
         deep.extend([0, 0, 0, 0, 0, 2, 1, 1, 0x0F].repeat(1000));
-        assert_eq!(CallValue::decode(&mut &deep[..]), Err(Undecoded::Invalid));
+        assert_eq!(CallValue::decode(&mut &deep[..]), Err(INVALID));
         let hostile = [0x0F, 0, 0, 0, 0, 0, 0, 2, 1, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F];
         assert_eq!(CallValue::decode(&mut &hostile[..]), Err(Undecoded::Incomplete));
         // More elements than there are bytes.

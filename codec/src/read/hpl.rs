@@ -7,9 +7,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::Tail;
-use crate::format::hpl::{
-    DecodedHpl, HplFrame, HplMethod, HplRecord, HplTime, MAX_STRING_BYTES, decode,
-};
+use crate::Undecoded;
+use crate::format::hpl::{HplFrame, HplMethod, HplRecord, HplTime, MAX_STRING_BYTES, decode};
 use crate::{Error, Offset, Result};
 
 const BUFFER_BYTES: usize = 256 * 1024;
@@ -166,10 +165,8 @@ impl<R: Read> HplReader<R> {
             Some(Found::Sample(open, None)) => sample(open, HplStack::Frames(&self.frames)),
             Some(Found::Name(start)) => {
                 match decode(self.buffer.get(start..).unwrap_or_default()) {
-                    DecodedHpl::Record(HplRecord::Method(method), _) => {
-                        Some(HplItem::Method(method))
-                    }
-                    DecodedHpl::Record(HplRecord::Thread { thread, name }, _) => {
+                    Ok(Some((HplRecord::Method(method), _))) => Some(HplItem::Method(method)),
+                    Ok(Some((HplRecord::Thread { thread, name }, _))) => {
                         Some(HplItem::Thread { thread, name })
                     }
                     _ => None,
@@ -183,15 +180,15 @@ impl<R: Read> HplReader<R> {
         while !self.is_done {
             let bytes = self.buffer.get(self.unread.clone()).unwrap_or_default();
             let (record, len) = match decode(bytes) {
-                DecodedHpl::Record(record, len) => (record, len),
-                DecodedHpl::Partial if !self.is_at_end => {
+                Ok(Some((record, len))) => (record, len),
+                Err(Undecoded::Incomplete) if !self.is_at_end => {
                     self.refill()?;
                     continue;
                 }
-                DecodedHpl::Bad(expected) => return Err(self.bad(expected)),
+                Err(Undecoded::Invalid(expected)) => return Err(self.bad(expected)),
                 end => {
                     self.is_done = true;
-                    let is_cut = end == DecodedHpl::Partial && !self.unread.is_empty();
+                    let is_cut = end == Err(Undecoded::Incomplete) && !self.unread.is_empty();
                     if is_cut || self.open.is_some() {
                         self.tail = Tail::Truncated { offset: Offset::new(self.position) };
                     }

@@ -4,7 +4,8 @@
 
 use super::Summary;
 use super::block::{BEFORE, BLOCK, Block, BlockEvents};
-use crate::format::flow::{DecodedRecord, Record, decode};
+use crate::Undecoded;
+use crate::format::flow::{Record, decode};
 
 /// The result of a scan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -116,7 +117,7 @@ fn one_by_one(bytes: &[u8], enough: usize, summary: &mut Summary) -> (usize, Sto
     while at < enough {
         debug_assert!(at <= bytes.len(), "records end in the bytes");
         match decode(bytes.get(at..).unwrap_or_default()) {
-            DecodedRecord::Record(record, len) => {
+            Ok((record, len)) => {
                 match record {
                     Record::Enter(_) => summary.add_enter(),
                     Record::Exit(count) => summary.add_exits(count.get()),
@@ -124,8 +125,8 @@ fn one_by_one(bytes: &[u8], enough: usize, summary: &mut Summary) -> (usize, Sto
                 summary.bytes += len as u64;
                 at += len;
             }
-            DecodedRecord::Incomplete => return (at, Stop::Incomplete),
-            DecodedRecord::Oversized => return (at, Stop::Damage),
+            Err(Undecoded::Incomplete) => return (at, Stop::Incomplete),
+            Err(Undecoded::Invalid(_)) => return (at, Stop::Damage),
         }
     }
     (at, Stop::Enough)

@@ -15,10 +15,9 @@ use std::sync::Arc;
 use super::regular::nameless_file;
 use super::text::{Text, for_each_line_before};
 use crate::format::flow::{Encoded, Record, records};
-use crate::format::jsonl::{decode_line, encode, encoded_bytes};
+use crate::format::jsonl::{EXPECTED, decode_line, encode, encoded_bytes};
 use crate::{Error, Result};
 
-const EXPECTED: &str = "{\"e\":\"enter\",\"method\":ID} or {\"e\":\"exit\"}";
 /// A truncated record, which represents a truncated line.
 const CUT_OFF: u8 = 0xC0;
 const BUFFER_BYTES: usize = 64 * 1024;

@@ -5,7 +5,8 @@
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use crate::MethodId;
-use crate::format::flow::{self, DecodedRecord, Record};
+use crate::Undecoded;
+use crate::format::flow::{self, Record};
 use crate::format::raw::{
     BEGIN, BEGIN_UNKNOWN, CATCH, END, EXIT, LINE, LINE_BYTES, NO_NUMBER, NUMBER, NUMBER_BYTES,
     OPERAND_BYTES, STEP, TIME, TIME_BYTES, UNWOUND_BY, UNWOUND_BY_BYTES, UNWOUND_EXIT, VALUE,
@@ -108,9 +109,7 @@ fn enter(bytes: &[u8]) -> Option<(MethodId, usize)> {
         return Some((MethodId::new(number)?, 2));
     }
     match flow::decode(bytes) {
-        DecodedRecord::Record(Record::Enter(method), len)
-            if len == 1 || bytes.get(len - 1) != Some(&0) =>
-        {
+        Ok((Record::Enter(method), len)) if len == 1 || bytes.get(len - 1) != Some(&0) => {
             Some((method, len))
         }
         _ => None,
@@ -200,7 +199,7 @@ pub(crate) fn first_invalid(raw: &[u8]) -> Option<usize> {
         let next = rest.get(len..).unwrap_or(&[]);
         let may_be_cut_off =
             matches!(rest.first(), Some(&(TIME | NUMBER | UNWOUND_BY | LINE | VALUE | STEP)))
-                || flow::decode(rest) == DecodedRecord::Incomplete;
+                || flow::decode(rest) == Err(Undecoded::Incomplete);
         let is_cut_off = next.is_empty() && may_be_cut_off;
         if event == Event::Invalid && !is_cut_off {
             return Some(raw.len() - rest.len());

@@ -1014,9 +1014,7 @@ fn the_example_of_test_marks_is_that_of_the_specification() {
 #[test]
 fn the_example_of_marks_is_that_of_the_specification() {
     use flow_codec::Offset;
-    use flow_codec::format::marks::{
-        DecodedMark, HEADER, Mark, MarkDecoder, MarkEncoder, Position,
-    };
+    use flow_codec::format::marks::{HEADER, Mark, MarkDecoder, MarkEncoder, Position};
     let bytes = example(include_str!("../../src/format/marks.rs"), "marks.hex");
     let marks = [
         (1, Mark::Time { by_ns: 5000, from_ns: 9000, ran_us: None }),
@@ -1033,9 +1031,7 @@ fn the_example_of_marks_is_that_of_the_specification() {
     for (offset, mark) in marks {
         let position = Position::before(Offset::new(offset));
         encoder.encode(position, &mark, &mut written);
-        let DecodedMark::Mark(seen_at, seen, len) = decoder.decode(&bytes[at..]) else {
-            panic!("{at}")
-        };
+        let Ok((seen_at, seen, len)) = decoder.decode(&bytes[at..]) else { panic!("{at}") };
         assert_eq!((seen_at, seen), (position, mark));
         at += len;
     }
@@ -1078,7 +1074,7 @@ fn the_example_of_shapes_is_that_of_the_specification() {
 #[test]
 fn the_example_of_a_log_of_samples_is_that_of_the_specification() {
     use flow_codec::format::hpl::{
-        DecodedHpl, HplFrame, HplMethod, HplRecord, HplSignature, HplTime, decode, encode,
+        HplFrame, HplMethod, HplRecord, HplSignature, HplTime, decode, encode,
     };
     let method = |signature| HplMethod {
         method: 9,
@@ -1118,7 +1114,7 @@ fn the_example_of_a_log_of_samples_is_that_of_the_specification() {
     for (bytes, records) in [(example(spec, "hpl.hex"), &new[..]), (bytes_of_old, &old[..])] {
         let mut rest = bytes.as_slice();
         for expected in records {
-            let DecodedHpl::Record(record, len) = decode(rest) else { panic!("{rest:02X?}") };
+            let Ok(Some((record, len))) = decode(rest) else { panic!("{rest:02X?}") };
             assert_eq!(record, *expected);
             rest = &rest[len..];
         }

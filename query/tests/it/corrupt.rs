@@ -152,7 +152,7 @@ fn only_the_two_objects_are_events() {
         "{\"e\":\"enter\",\"method\":9223372036854775808}",
         "{\"e\":\"enter\",\"method\":7.0}",
     ] {
-        assert_eq!(jsonl::decode_line(bad), Err(jsonl::NotAnEvent), "{bad}");
+        assert!(jsonl::decode_line(bad).is_err(), "{bad}");
     }
 }
 

@@ -73,9 +73,10 @@ fn all_streams_of_up_to_two_bytes_are_read_alike() {
             let mut offset = 0;
             let mut records = Vec::new();
             let end = loop {
-                use flow_codec::format::flow::{self, DecodedRecord};
+                use flow_codec::Undecoded;
+                use flow_codec::format::flow;
                 match flow::decode(left) {
-                    DecodedRecord::Record(record, len) => {
+                    Ok((record, len)) => {
                         let seen = match record {
                             flow::Record::Enter(method) => Record::Enter(method.get()),
                             flow::Record::Exit(count) => Record::Exits(count.get()),
@@ -84,9 +85,9 @@ fn all_streams_of_up_to_two_bytes_are_read_alike() {
                         offset += len as u64;
                         left = &left[len..];
                     }
-                    DecodedRecord::Incomplete if left.is_empty() => break End::Complete,
-                    DecodedRecord::Incomplete => break End::Truncated(offset),
-                    DecodedRecord::Oversized => unreachable!("it takes more bytes"),
+                    Err(Undecoded::Incomplete) if left.is_empty() => break End::Complete,
+                    Err(Undecoded::Incomplete) => break End::Truncated(offset),
+                    Err(Undecoded::Invalid(_)) => unreachable!("it takes more bytes"),
                 }
             };
             let damage = Vec::new();

@@ -52,6 +52,7 @@ use std::str::FromStr;
 
 use twox_hash::XxHash3_128;
 
+use crate::Undecoded;
 use crate::format::ids;
 
 /// How many digits of a name are shown.
@@ -237,19 +238,17 @@ impl NamePrefix {
     }
 }
 
-/// A text is not the beginning of a name.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NotAName;
+const NOT_A_NAME: Undecoded = Undecoded::Invalid("6 to 32 hexadecimal digits");
 
 impl FromStr for NamePrefix {
-    type Err = NotAName;
+    type Err = Undecoded;
 
-    fn from_str(text: &str) -> Result<Self, NotAName> {
+    fn from_str(text: &str) -> Result<Self, Undecoded> {
         let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
         if !(LEAST_DIGITS..=DIGITS).contains(&text.len()) || !text.bytes().all(is_digit) {
-            return Err(NotAName);
+            return Err(NOT_A_NAME);
         }
-        let value = u128::from_str_radix(text, 16).map_err(|_| NotAName)?;
+        let value = u128::from_str_radix(text, 16).map_err(|_| NOT_A_NAME)?;
         Ok(Self { value, digits: text.len() })
     }
 }
@@ -284,7 +283,7 @@ mod tests {
         assert_eq!(is_of(&name.digits()), Ok(true));
         assert_eq!(is_of("112345"), Ok(false));
         for bad in ["01234", "0123456x", "01234A", "", &"0".repeat(33)] {
-            assert_eq!(is_of(bad), Err(NotAName), "{bad}");
+            assert_eq!(is_of(bad), Err(NOT_A_NAME), "{bad}");
         }
     }
 }

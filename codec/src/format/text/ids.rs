@@ -53,6 +53,7 @@
 use std::borrow::Cow;
 
 use crate::MethodId;
+use crate::Undecoded;
 
 /// The name in place of a method's, for a class.
 pub const CLASS: &str = "<class>";
@@ -85,18 +86,16 @@ pub fn encode_line(key: &str, id: MethodId, out: &mut String) {
 ///
 /// # Errors
 /// The line has no `=`, or no number within the limits after the last one.
-pub fn decode_line(line: &str) -> Result<Option<(Cow<'_, str>, MethodId)>, NotAnId> {
+pub fn decode_line(line: &str) -> Result<Option<(Cow<'_, str>, MethodId)>, Undecoded> {
     if line.is_empty() || line.starts_with('#') {
         return Ok(None);
     }
-    let (key, number) = line.rsplit_once('=').ok_or(NotAnId)?;
-    let id = number.parse().ok().and_then(MethodId::new).ok_or(NotAnId)?;
+    let (key, number) = line.rsplit_once('=').ok_or(NOT_AN_ID)?;
+    let id = number.parse().ok().and_then(MethodId::new).ok_or(NOT_AN_ID)?;
     Ok(Some((unescape(key), id)))
 }
 
-/// A line is not `key=id`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NotAnId;
+const NOT_AN_ID: Undecoded = Undecoded::Invalid("a line key=id");
 
 fn unescape(key: &str) -> Cow<'_, str> {
     // The case of nearly all names.
@@ -211,7 +210,7 @@ mod tests {
         for bad in
             ["no separator", "a#b()V=", "a#b()V=x", "a#b()V=-1", "a#b()V=9223372036854775808"]
         {
-            assert_eq!(decode_line(bad), Err(NotAnId), "{bad}");
+            assert_eq!(decode_line(bad), Err(NOT_AN_ID), "{bad}");
         }
     }
 

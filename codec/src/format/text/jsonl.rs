@@ -16,6 +16,7 @@ use std::num::NonZeroU64;
 use serde::Deserialize;
 
 use crate::MethodId;
+use crate::Undecoded;
 use crate::format::flow::Record;
 
 const EXIT: &str = "{\"e\":\"exit\"}";
@@ -63,7 +64,7 @@ struct Line<'a> {
 ///
 /// # Errors
 /// The line is not one of the two objects, or the id is above the limit.
-pub fn decode_line(line: &str) -> Result<Option<Record>, NotAnEvent> {
+pub fn decode_line(line: &str) -> Result<Option<Record>, Undecoded> {
     // Nearly all lines are as `encode` writes them.
     if line == EXIT {
         return Ok(Some(Record::Exit(NonZeroU64::MIN)));
@@ -80,19 +81,19 @@ pub fn decode_line(line: &str) -> Result<Option<Record>, NotAnEvent> {
     }
     // The JSON reader would take an array of the fields for the object.
     if !line.trim_start().starts_with('{') {
-        return Err(NotAnEvent);
+        return Err(NOT_AN_EVENT);
     }
-    let Line { e, method } = serde_json::from_str(line).map_err(|_| NotAnEvent)?;
+    let Line { e, method } = serde_json::from_str(line).map_err(|_| NOT_AN_EVENT)?;
     match (&*e, method.and_then(MethodId::new)) {
         ("enter", Some(method)) => Ok(Some(Record::Enter(method))),
         ("exit", _) => Ok(Some(Record::Exit(NonZeroU64::MIN))),
-        _ => Err(NotAnEvent),
+        _ => Err(NOT_AN_EVENT),
     }
 }
 
-/// A line is not an event.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NotAnEvent;
+/// What a line must be.
+pub(crate) const EXPECTED: &str = "{\"e\":\"enter\",\"method\":ID} or {\"e\":\"exit\"}";
+const NOT_AN_EVENT: Undecoded = Undecoded::Invalid(EXPECTED);
 
 #[cfg(test)]
 mod tests {
@@ -126,10 +127,10 @@ mod tests {
     #[test]
     fn other_lines_are_refused() {
         for bad in ["{}", "exit", "{\"e\":\"enter\"}", "[1]"] {
-            assert_eq!(decode_line(bad), Err(NotAnEvent), "{bad}");
+            assert_eq!(decode_line(bad), Err(NOT_AN_EVENT), "{bad}");
         }
         for bad in ["", "-1", "+1", "01", "9223372036854775808", "99999999999999999999"] {
-            assert_eq!(decode_line(&format!("{ENTER}{bad}}}")), Err(NotAnEvent), "{bad}");
+            assert_eq!(decode_line(&format!("{ENTER}{bad}}}")), Err(NOT_AN_EVENT), "{bad}");
         }
         assert_eq!(decode_line("  "), Ok(None));
     }

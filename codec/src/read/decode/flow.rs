@@ -7,7 +7,8 @@ use std::ops::Range;
 use super::repeats::{Repeats, VisitRepeats};
 use super::source::{ReadRecords, Tail};
 use super::visit::{Visit, visit_records};
-use crate::format::flow::{DecodedRecord, MAX_RECORD_BYTES, Record, decode, is_boundary};
+use crate::Undecoded;
+use crate::format::flow::{MAX_RECORD_BYTES, Record, decode, is_boundary};
 use crate::{Error, MethodId, Offset, Result};
 
 /// Records that are complete in memory, with their offsets.
@@ -47,7 +48,7 @@ impl Iterator for AtHand<'_> {
             };
             return Some((offset, record));
         }
-        let DecodedRecord::Record(record, len) = decode(self.rest) else { return None };
+        let Ok((record, len)) = decode(self.rest) else { return None };
         self.rest = self.rest.get(len..)?;
         Some((offset, record))
     }
@@ -129,7 +130,7 @@ impl<R: Read> FlowReader<R> {
         }
         let bytes = self.buffer.get(self.unread.clone()).unwrap_or_default();
         match decode(bytes) {
-            DecodedRecord::Record(record, len) => {
+            Ok((record, len)) => {
                 // A number has a superfluous group exactly if its last one is zero.
                 let padded = len > 1 && bytes.get(len - 1) == Some(&0);
                 let is_exit = matches!(record, Record::Exit(_));
@@ -140,8 +141,8 @@ impl<R: Read> FlowReader<R> {
                 self.position = offset.plus(len);
                 Ok(Some((offset, record)))
             }
-            DecodedRecord::Incomplete => Ok(None),
-            DecodedRecord::Oversized => Err(self.skip_damage()?),
+            Err(Undecoded::Incomplete) => Ok(None),
+            Err(Undecoded::Invalid(_)) => Err(self.skip_damage()?),
         }
     }
 

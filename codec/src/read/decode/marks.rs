@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::source::Tail;
+use crate::Undecoded;
 use crate::format::container::StreamKind;
 use crate::format::marks::{
-    BeforeMarks, DecodedMark, HEADER, HEADER_BYTES, MAGIC, MAX_MARK_BYTES, Mark, MarkDecoder,
-    MarkEncoder, Position, VERSION,
+    BeforeMarks, HEADER, HEADER_BYTES, MAGIC, MAX_MARK_BYTES, Mark, MarkDecoder, MarkEncoder,
+    Position, VERSION,
 };
 use crate::format::names;
 use crate::{Error, Offset, Result, ThreadId};
@@ -161,19 +162,21 @@ impl<R: Read> Marks<R> {
             }
             let unread = self.buffer.get(self.unread.clone()).unwrap_or_default();
             match self.decoder.decode(unread) {
-                DecodedMark::Mark(position, mark, len) => {
+                Ok((position, mark, len)) => {
                     self.pass(len);
                     return Ok(Some((position, mark)));
                 }
-                DecodedMark::Incomplete if !self.at_end && self.unread.len() < MAX_MARK_BYTES => {
+                Err(Undecoded::Incomplete)
+                    if !self.at_end && self.unread.len() < MAX_MARK_BYTES =>
+                {
                     self.refill()?;
                 }
-                DecodedMark::Incomplete => {
+                Err(Undecoded::Incomplete) => {
                     self.tail = Tail::Truncated { offset: self.offset };
                     self.at_end = true;
                     self.unread.start = self.unread.end;
                 }
-                DecodedMark::Invalid(expected) => {
+                Err(Undecoded::Invalid(expected)) => {
                     return Err(self.damage(format!("{EXPECTED}{expected}")));
                 }
             }

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use super::visit::Visit;
 use crate::MethodId;
-use crate::format::flow::{DecodedRecord, Record, decode};
+use crate::format::flow::{Record, decode};
 
 /// A visitor that can repeat what an earlier call did.
 pub trait VisitRepeats: Visit {
@@ -74,7 +74,7 @@ impl Repeats {
                     continue;
                 }
                 _ => {
-                    let DecodedRecord::Record(record, len) = decode(rest) else { break };
+                    let Ok((record, len)) = decode(rest) else { break };
                     match record {
                         Record::Enter(method) => {
                             self.frames.push((at, usize::MAX));

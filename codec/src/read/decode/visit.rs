@@ -5,7 +5,7 @@
 use std::num::NonZeroU64;
 
 use crate::MethodId;
-use crate::format::flow::{DecodedRecord, Record, decode};
+use crate::format::flow::{Record, decode};
 
 /// Receives the records of one thread, in order. For readers of traces with billions of calls; a
 /// [`Timeline`](crate::read::Timeline) is simpler.
@@ -60,7 +60,7 @@ pub(crate) fn visit_records<V: Visit>(bytes: &[u8], visitor: &mut V) -> usize {
                 continue;
             }
             _ => {
-                let DecodedRecord::Record(record, len) = decode(rest) else { break };
+                let Ok((record, len)) = decode(rest) else { break };
                 match record {
                     Record::Enter(method) => visitor.enter(method),
                     Record::Exit(count) => visitor.exit(count),

@@ -1,6 +1,7 @@
 //! Joins the pieces of values.
 
-use crate::format::values::{CallValue, Role, Undecoded};
+use crate::Undecoded;
+use crate::format::values::{CallValue, Role};
 
 /// The beginning of a value whose rest has not come yet. Memory: one value, of at most as many bytes as are read for it.
 #[derive(Debug, Default)]
@@ -36,7 +37,7 @@ impl Values {
                     None => values.push(CallValue { version: self.version, ..value }),
                 },
                 Err(Undecoded::Incomplete) => break,
-                Err(Undecoded::Invalid) => {
+                Err(Undecoded::Invalid(_)) => {
                     rest = &[];
                     break;
                 }

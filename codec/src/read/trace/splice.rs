@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
-use crate::format::flow::{DecodedRecord, MAX_RECORD_BYTES, Record, decode, records};
+use crate::format::flow::{MAX_RECORD_BYTES, Record, decode, records};
 use crate::format::names::EventFormat;
 use crate::read::ThreadFile;
 use crate::store::{Lines, OpenChunk, lines_bytes};
@@ -143,9 +143,7 @@ fn grown_run(
         file.seek(SeekFrom::Start(open.offset + start))?;
         file.take(MAX_RECORD_BYTES as u64).read_to_end(&mut bytes)?;
         let has_grown = match (decode(&bytes), record) {
-            (DecodedRecord::Record(Record::Exit(then), len), Record::Exit(now)) => {
-                len as u64 == rest && then < now
-            }
+            (Ok((Record::Exit(then), len)), Record::Exit(now)) => len as u64 == rest && then < now,
             _ => false,
         };
         return Ok(has_grown.then_some(start));

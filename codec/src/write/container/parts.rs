@@ -7,7 +7,7 @@ use crate::format::beginning::Beginning;
 use crate::format::container::{BlockEncoder, StreamKind};
 use crate::format::flow::Encoded;
 use crate::format::group::{self, GroupPiece};
-use crate::format::marks::{BeforeMarks, DecodedMark, HEADER, MarkDecoder};
+use crate::format::marks::{BeforeMarks, HEADER, MarkDecoder};
 use crate::format::threads::ThreadLine;
 use crate::write::net_effect::NetEffect;
 use crate::{MethodId, ThreadId};
@@ -90,7 +90,7 @@ impl PartTracker {
             rest = rest.strip_prefix(&HEADER).unwrap_or(rest);
         }
         let mut last = before.offset;
-        while let DecodedMark::Mark(position, _, len) = thread.decoder.decode(rest) {
+        while let Ok((position, _, len)) = thread.decoder.decode(rest) {
             last = position.offset.get();
             rest = rest.get(len..).unwrap_or_default();
         }

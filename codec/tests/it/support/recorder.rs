@@ -7,7 +7,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use flow_codec::ThreadId;
-use flow_codec::format::flow::{DecodedRecord, decode};
+use flow_codec::format::flow::decode;
 use flow_codec::format::names::{EventFormat, thread_file};
 use flow_codec::format::{journal, jsonl, names};
 use flow_codec::write::Canonicalizer;
@@ -285,7 +285,7 @@ fn in_format(mut folded: &[u8], format: EventFormat) -> Vec<u8> {
         return folded.to_vec();
     }
     let mut lines = Vec::new();
-    while let DecodedRecord::Record(record, len) = decode(folded) {
+    while let Ok((record, len)) = decode(folded) {
         jsonl::encode(record, &mut lines);
         folded = &folded[len..];
     }

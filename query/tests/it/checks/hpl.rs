@@ -1,7 +1,8 @@
 //! Arbitrary bytes as a log of samples: decoded as the model does it, and added up without losing a sample.
 
 use flow_codec::Error;
-use flow_codec::format::hpl::{DecodedHpl, HplFrame, HplRecord, decode, encode};
+use flow_codec::Undecoded;
+use flow_codec::format::hpl::{HplFrame, HplRecord, decode, encode};
 use flow_codec::read::{HplItem, HplReader, HplStack, Tail};
 use flow_model::{HplEnd, decode_hpl};
 use flow_query::analysis::PathTree;
@@ -46,7 +47,7 @@ fn decoded(bytes: &[u8]) -> HplEnd {
     let (records, end) = decode_hpl(bytes);
     let mut rest = bytes;
     for expected in records {
-        let DecodedHpl::Record(record, len) = decode(rest) else { panic!("{expected:?}") };
+        let Ok(Some((record, len))) = decode(rest) else { panic!("{expected:?}") };
         let (numbers, strings) = parts(&record);
         assert_eq!(numbers, expected.numbers);
         assert_eq!(strings.len(), expected.strings.len());
@@ -62,11 +63,11 @@ fn decoded(bytes: &[u8]) -> HplEnd {
     }
     let at = bytes.len() - rest.len();
     match decode(rest) {
-        DecodedHpl::Record(record, _) => panic!("{record:?}"),
-        DecodedHpl::Partial if rest.is_empty() => assert_eq!(end, HplEnd::Whole),
-        DecodedHpl::Partial => assert_eq!(end, HplEnd::Inside(at)),
-        DecodedHpl::End => assert_eq!(end, HplEnd::Reserved(at)),
-        DecodedHpl::Bad(_) => assert_eq!(end, HplEnd::Damage(at)),
+        Ok(Some((record, _))) => panic!("{record:?}"),
+        Err(Undecoded::Incomplete) if rest.is_empty() => assert_eq!(end, HplEnd::Whole),
+        Err(Undecoded::Incomplete) => assert_eq!(end, HplEnd::Inside(at)),
+        Ok(None) => assert_eq!(end, HplEnd::Reserved(at)),
+        Err(Undecoded::Invalid(_)) => assert_eq!(end, HplEnd::Damage(at)),
     }
     end
 }

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use flow_codec::format::marks::{DecodedMark, HEADER, Mark, MarkDecoder, Position};
+use flow_codec::Undecoded;
+use flow_codec::format::marks::{HEADER, Mark, MarkDecoder, Position};
 use flow_codec::read::{Marks, Tail, Times};
 
 use crate::support::pieces::Pieces;
@@ -27,7 +28,7 @@ pub(super) fn check(bytes: &[u8]) {
     };
     assert_eq!(seen, expected);
     match end {
-        DecodedMark::Incomplete => assert!(is_sound),
+        Undecoded::Incomplete => assert!(is_sound),
         _ => assert!(!is_sound && marks.next_mark().expect("it has ended").is_none()),
     }
     if is_sound {
@@ -45,7 +46,7 @@ pub(super) fn check(bytes: &[u8]) {
     let known = expected.iter().filter(|(_, mark)| !matches!(mark, Mark::Unknown(_)));
     let mut at = 0;
     for mark in known {
-        let DecodedMark::Mark(position, seen, len) = decoder.decode(&again[at..]) else {
+        let Ok((position, seen, len)) = decoder.decode(&again[at..]) else {
             panic!("{mark:?} was written otherwise");
         };
         assert_eq!((position, &seen), (mark.0, &mark.1));
@@ -72,15 +73,15 @@ fn ascending(marks: &[(Position, Mark)]) -> Vec<(Position, Mark)> {
     marks
 }
 
-fn decode_all(bytes: &[u8]) -> (Vec<(Position, Mark)>, DecodedMark) {
+fn decode_all(bytes: &[u8]) -> (Vec<(Position, Mark)>, Undecoded) {
     let (mut decoder, mut marks, mut at) = (MarkDecoder::default(), Vec::new(), 0);
     loop {
         match decoder.decode(&bytes[at..]) {
-            DecodedMark::Mark(position, mark, len) => {
+            Ok((position, mark, len)) => {
                 marks.push((position, mark));
                 at += len;
             }
-            end => return (marks, end),
+            Err(end) => return (marks, end),
         }
     }
 }
