@@ -186,7 +186,7 @@ impl Code {
 
     /// The instruction after one.
     #[must_use]
-    pub fn after(&self, at: u16) -> Option<&Instruction> {
+    pub(crate) fn after(&self, at: u16) -> Option<&Instruction> {
         self.instructions.get(self.instructions.partition_point(|one| one.at <= at))
     }
 

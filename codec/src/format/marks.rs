@@ -799,7 +799,7 @@ impl MarkDecoder {
 
     /// A decoder of marks that follow others.
     #[must_use]
-    pub fn after(before: BeforeMarks) -> Self {
+    pub(crate) fn after(before: BeforeMarks) -> Self {
         Self { before, within: None }
     }
 

@@ -140,12 +140,6 @@ impl StackSample {
         self.waiting_ns
     }
 
-    /// Returns whether the thread has not run since its previous sample.
-    #[must_use]
-    pub const fn has_waited(&self) -> bool {
-        self.has_waited
-    }
-
     /// Why it has no stack; `None` if it has one.
     #[must_use]
     pub const fn missed(&self) -> Option<Cause> {

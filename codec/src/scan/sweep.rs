@@ -35,13 +35,6 @@ pub struct Swept {
 }
 
 impl Swept {
-    /// Returns a summary for each range, in order, up to the end or to a truncated record. Only the last range may be
-    /// shorter than requested.
-    #[must_use]
-    pub fn summaries(&self) -> &[Summary] {
-        &self.summaries
-    }
-
     /// Returns the places that were skipped.
     #[must_use]
     pub fn damage(&self) -> &Damage {

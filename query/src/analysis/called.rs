@@ -76,7 +76,7 @@ impl CalledShapes {
     }
 
     /// Begins other sums, in which no method is known.
-    pub fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.is_known.fill(false);
     }
 

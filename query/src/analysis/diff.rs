@@ -137,7 +137,7 @@ pub enum MethodName {
 impl MethodName {
     /// Returns the name that the method has in names of behaviours.
     #[must_use]
-    pub fn stable(self) -> Self {
+    pub(crate) fn stable(self) -> Self {
         let Self::Known { class, name, descriptor, origin } = self else { return self };
         match stable_key(&class, &name, &descriptor) {
             Some(name) => {

@@ -195,7 +195,7 @@ impl<'a, F: FnMut(Operation)> FindOperations<'a, F> {
     }
 
     /// Begins a thread.
-    pub fn begin_thread(&mut self, thread: ThreadId) {
+    pub(crate) fn begin_thread(&mut self, thread: ThreadId) {
         self.thread = thread;
     }
 

@@ -30,7 +30,6 @@ const MAX_PROGRAM: usize = 40;
 /// The runs in a folder of recordings, in the order in which they began.
 #[derive(Clone, Debug)]
 pub struct Recordings {
-    folder: PathBuf,
     runs: Vec<RecordedRun>,
 }
 
@@ -119,13 +118,7 @@ impl Recordings {
             let second = run.start_second();
             (second, is_tied(second).then(|| run.start_ns()).flatten(), run.path.clone())
         });
-        Some(Self { folder: folder.to_path_buf(), runs })
-    }
-
-    /// The folder.
-    #[must_use]
-    pub fn folder(&self) -> &Path {
-        &self.folder
+        Some(Self { runs })
     }
 
     /// The runs, the oldest first.

@@ -44,7 +44,7 @@ pub struct Traces {
 
 impl Traces {
     /// Opens the traces of a run: a directory, a file, the newest run in a folder of recordings, or a log of samples, which becomes
-    /// a trace of guessed calls. One of several traces may be [unreadable](Self::unreadable).
+    /// a trace of guessed calls. One of several traces may be [unreadable](Self::take_unreadable).
     ///
     /// # Errors
     /// There is none, or the only one cannot be opened.
@@ -152,12 +152,6 @@ impl Traces {
     #[must_use]
     pub fn is_several(&self) -> bool {
         self.is_several
-    }
-
-    /// The traces that cannot be opened, and why. Of a log of samples, where its damage is.
-    #[must_use]
-    pub fn unreadable(&self) -> &[(PathBuf, flow_codec::Error)] {
-        &self.unreadable
     }
 
     /// Takes the traces that cannot be opened, and why.

@@ -73,7 +73,7 @@ impl Follower {
     /// thread that had new events in the pass before. If more are new in a thread, only about the last of them are read,
     /// after a break for [those before](Cause::Skipped).
     #[must_use]
-    pub fn of_newest(most_bytes: u64) -> Self {
+    pub(crate) fn of_newest(most_bytes: u64) -> Self {
         Self { most_bytes: Some(most_bytes), ..Self::default() }
     }
 
@@ -86,7 +86,7 @@ impl Follower {
     /// Goes to the end of what was recorded until now: passes names and, for each thread, entries of the frames that are
     /// open there, without their times. If these are not known, because the thread is too large to search for them, a
     /// [break](Cause::Skipped) comes instead. To be called before the first pass.
-    pub fn skip_to_end(&mut self, trace: &Trace, router: &mut Router) -> Passed {
+    pub(crate) fn skip_to_end(&mut self, trace: &Trace, router: &mut Router) -> Passed {
         self.pass_names(trace, router);
         for file in trace.files() {
             let thread = self.threads.entry(file.id()).or_default();

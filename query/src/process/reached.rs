@@ -130,7 +130,7 @@ impl NewEvents<'_> {
 
     /// The error of the marks, if there was one in those that were read.
     #[must_use]
-    pub fn into_damage(self) -> Option<Error> {
+    pub(crate) fn into_damage(self) -> Option<Error> {
         self.timeline.into_damage()
     }
 

@@ -202,7 +202,7 @@ impl Router {
     }
 
     /// A processor, to take from it what it has found, unless it was removed.
-    pub fn get_mut<P: Processor + 'static>(&mut self, handle: &Handle<P>) -> Option<&mut P> {
+    pub(crate) fn get_mut<P: Processor + 'static>(&mut self, handle: &Handle<P>) -> Option<&mut P> {
         let (_, processor) = self.processors.get_mut(handle.index)?.as_mut()?;
         // Of the processor, not of its box.
         (**processor).as_any_mut().downcast_mut()

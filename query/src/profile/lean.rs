@@ -185,7 +185,7 @@ impl LeanProfile {
     }
 
     /// Names a thread. The last name that is not empty counts.
-    pub fn name_thread(&mut self, thread: i64, name: &str) {
+    pub(crate) fn name_thread(&mut self, thread: i64, name: &str) {
         let known = self.threads.entry(thread).or_default();
         if !name.is_empty() {
             name.clone_into(known);

@@ -173,7 +173,7 @@ impl Select {
     ///
     /// # Errors
     /// The selection depends on times, and the trace has none.
-    pub fn of_trace(&self, trace: &Trace) -> Result<Selected, Error> {
+    pub(crate) fn of_trace(&self, trace: &Trace) -> Result<Selected, Error> {
         if self.limits != TimeLimits::NONE {
             expect_clock(trace)?;
         }

@@ -27,7 +27,7 @@ impl Tests {
 
     /// Returns whether everything is selected, in tests or not.
     #[must_use]
-    pub fn is_all(&self) -> bool {
+    pub(crate) fn is_all(&self) -> bool {
         self.patterns.is_empty()
     }
 
@@ -57,7 +57,11 @@ impl Tests {
     ///
     /// # Errors
     /// A pattern matches no test.
-    pub fn keep_in(&self, traces: &mut [Trace], remarks: &mut Vec<Remark>) -> Result<(), Error> {
+    pub(crate) fn keep_in(
+        &self,
+        traces: &mut [Trace],
+        remarks: &mut Vec<Remark>,
+    ) -> Result<(), Error> {
         if self.patterns.is_empty() {
             return Ok(());
         }

@@ -37,12 +37,12 @@ impl ValueCondition {
     }
 
     /// Whether it is about a part of an object, which has a name with a dot.
-    pub fn is_about_a_part(&self) -> bool {
+    pub(crate) fn is_about_a_part(&self) -> bool {
         self.name.contains('.')
     }
 
     /// Returns whether a value meets it. All of them are those that are no parts of others, and no class of an exception.
-    pub fn holds(&self, values: &[Compared]) -> bool {
+    pub(crate) fn holds(&self, values: &[Compared]) -> bool {
         values
             .iter()
             .filter(|value| match self.name() {

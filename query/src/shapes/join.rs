@@ -200,7 +200,7 @@ impl Joiner {
 
     /// Joins shapes that made the same calls in this order, or in any.
     #[must_use]
-    pub fn in_order(self, order: CallOrder) -> Self {
+    pub(crate) fn in_order(self, order: CallOrder) -> Self {
         Self { join: self.join.in_order(order), ..self }
     }
 
@@ -269,7 +269,7 @@ impl Joiner {
 
     /// If the threads of two sources, whose stored shapes were read, did the same in the same order, each as the one of
     /// the same name: how many threads that are, and the calls of each source. Nothing is joined for that.
-    pub fn same(&self, sources: [&Traces; 2], joins: Joins<'_>) -> Option<(usize, u64)> {
+    pub(crate) fn same(&self, sources: [&Traces; 2], joins: Joins<'_>) -> Option<(usize, u64)> {
         let threads = sources.map(|source| {
             source.iter().flat_map(|trace| files(trace).map(move |file| (trace, file)))
         });
@@ -405,7 +405,7 @@ impl Joiner {
     }
 
     /// The shape of a thread without calls.
-    pub fn nothing(&mut self) -> Option<ShapeId> {
+    pub(crate) fn nothing(&mut self) -> Option<ShapeId> {
         self.join.nothing()
     }
 

@@ -78,7 +78,7 @@ impl<'a> ValueTexts<'a> {
 
     /// The name of a value that is compared with another: as [`name`](Self::name), but `field(total)` and `element` of accesses.
     #[must_use]
-    pub fn compared_name(&self, value: &CallValue) -> String {
+    pub(crate) fn compared_name(&self, value: &CallValue) -> String {
         let field = value.place.as_deref().map(|place| place.field);
         match field {
             None => self.name(value),
@@ -166,7 +166,7 @@ impl<'a> ValueTexts<'a> {
     /// A value as conditions see it, and with its parts also what is in it: of `order` also `order.total`, `order.class` and
     /// `order.lines.size`.
     #[must_use]
-    pub fn compared(&self, value: &CallValue, with_parts: bool) -> Vec<Compared> {
+    pub(crate) fn compared(&self, value: &CallValue, with_parts: bool) -> Vec<Compared> {
         let whole = self.compared_whole(value);
         let names = whole.names.clone();
         let mut all = vec![whole];

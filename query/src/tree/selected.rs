@@ -78,12 +78,6 @@ impl SelectedTree {
         &self.selection
     }
 
-    /// Returns whether all calls are shown.
-    #[must_use]
-    pub fn is_all(&self) -> bool {
-        self.is_all
-    }
-
     /// Returns whether a call is shown.
     #[must_use]
     pub fn has(&self, node: &Node) -> bool {

@@ -79,7 +79,7 @@ impl LazyTree {
     ///
     /// # Errors
     /// As those of [`call`](Self::call).
-    pub fn equal_calls(&mut self, node: &Node) -> Result<EqualCalls> {
+    pub(crate) fn equal_calls(&mut self, node: &Node) -> Result<EqualCalls> {
         if let Some(run) = self.shapes.as_ref().and_then(|shapes| shapes.equal_calls(node)) {
             return Ok(run);
         }
@@ -92,7 +92,7 @@ impl LazyTree {
     ///
     /// # Errors
     /// As those of [`call`](Self::call).
-    pub fn search(
+    pub(crate) fn search(
         &mut self,
         number: u64,
         direction: Direction,

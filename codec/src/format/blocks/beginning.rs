@@ -79,7 +79,7 @@ impl Beginning {
 
     /// Decodes it; `None` if these bytes are not one.
     #[must_use]
-    pub fn decode(mut bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn decode(mut bytes: &[u8]) -> Option<Self> {
         let mut numbers = [0; 8];
         for number in &mut numbers {
             *number = leb128::take(&mut bytes)?;

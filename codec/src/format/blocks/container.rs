@@ -522,7 +522,7 @@ pub struct Object {
 impl Object {
     /// Decodes the header of an object from its first bytes; `None` if they are not one.
     #[must_use]
-    pub fn decode(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let (&code, mut rest) = bytes.split_first()?;
         // Not more than a block can have: a sum of such lengths does not overflow.
         let len = u32::try_from(leb128::take(&mut rest)?).ok()? as usize;

@@ -135,7 +135,7 @@ impl From<Inlined> for (u16, u16, u32, String) {
 impl Inlined {
     /// Returns the source line of a number in the class file, if the range has the number.
     #[must_use]
-    pub fn line_of(&self, number: u32) -> Option<u32> {
+    pub(crate) fn line_of(&self, number: u32) -> Option<u32> {
         let after = number.checked_sub(self.first.into())?;
         (after < self.count.into()).then(|| self.line.saturating_add(after))
     }

@@ -45,7 +45,7 @@ impl ThreadFile {
     ///
     /// # Errors
     /// The marks cannot be opened or, if the journal holds some, not be read.
-    pub fn marks_bytes(&self) -> Result<Option<impl Read + use<>>> {
+    pub(crate) fn marks_bytes(&self) -> Result<Option<impl Read + use<>>> {
         if self.format != EventFormat::Binary {
             return Ok(None);
         }

@@ -137,12 +137,12 @@ impl<'a, T> Filtered<'a, T> {
     }
 
     /// The visitor.
-    pub fn inner(&self) -> &T {
+    pub(crate) fn inner(&self) -> &T {
         &self.inner
     }
 
     /// Returns the visitor, after everything was read.
-    pub fn into_inner(self) -> T {
+    pub(crate) fn into_inner(self) -> T {
         self.inner
     }
 }

@@ -23,7 +23,7 @@ pub struct CallTimes {
 impl CallTimes {
     /// A call that began at this time, and of whose end nothing is known.
     #[must_use]
-    pub const fn since(start: When) -> Self {
+    pub(crate) const fn since(start: When) -> Self {
         let duration = start.bounds.until(Bounds::UNKNOWN);
         Self { start, duration, duration_ns: 0, unwound: None }
     }

@@ -80,8 +80,6 @@ pub struct Executions<'m> {
     /// What happened last, to which operands may be added.
     last: Option<Executed<'m>>,
     is_paused: bool,
-    /// Steps of calls whose entry is not known.
-    unknown: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -97,7 +95,7 @@ impl<'m> Executions<'m> {
     /// Begins with no frame open.
     #[must_use]
     pub fn new(methods: &'m Methods) -> Self {
-        Self { methods, frames: Vec::new(), last: None, is_paused: false, unknown: 0 }
+        Self { methods, frames: Vec::new(), last: None, is_paused: false }
     }
 
     /// Adds an event of a timeline [with instructions](super::Timeline::with_instructions) and passes on what has happened
@@ -139,7 +137,7 @@ impl<'m> Executions<'m> {
     }
 
     /// Adds another event, like [`push`](Self::push).
-    pub fn other(&mut self, event: &TimelineEvent, to: &mut impl FnMut(Executed<'m>)) {
+    pub(crate) fn other(&mut self, event: &TimelineEvent, to: &mut impl FnMut(Executed<'m>)) {
         match event.kind {
             EventKind::Step(Step::Operand(kind, value)) => return self.operand(kind, value),
             EventKind::Step(Step::Run(at)) => return self.run(at, event.time, to),
@@ -162,12 +160,6 @@ impl<'m> Executions<'m> {
     /// Passes on what was held back for its operands.
     pub fn finish(&mut self, to: &mut impl FnMut(Executed<'m>)) {
         self.last.take().into_iter().for_each(to);
-    }
-
-    /// How many steps belong to calls whose entry is not known.
-    #[must_use]
-    pub fn unknown(&self) -> u64 {
-        self.unknown
     }
 
     /// Notes that the topmost call, which was entered last, is of another version of its method.
@@ -205,7 +197,7 @@ impl<'m> Executions<'m> {
     fn run(&mut self, at: u16, time: When, to: &mut impl FnMut(Executed<'m>)) {
         self.finish(to);
         let Some(Frame { method: Some((_, code)), called, .. }) = self.frames.last_mut() else {
-            self.unknown += 1;
+            // A call whose entry is not known.
             return;
         };
         let code = *code;

@@ -2,9 +2,9 @@
 
 use super::event::{Unwound, When};
 use super::known::Known;
+use crate::Offset;
 use crate::format::marks::Position;
 use crate::read::ThreadFile;
-use crate::{Error, Offset};
 
 /// The times of positions of a thread, from its marks alone: those that its [`Timeline`](super::Timeline) has there.
 #[derive(Debug)]
@@ -47,11 +47,5 @@ impl Moments {
     #[must_use]
     pub fn unwound(&self, position: Position) -> Option<Unwound> {
         self.known.unwound(position)
-    }
-
-    /// The error of the marks, if there was one in those that were read.
-    #[must_use]
-    pub fn into_damage(self) -> Option<Error> {
-        self.known.damage
     }
 }

@@ -230,7 +230,7 @@ impl Report {
 
     /// The methods of the frames that are open, the outermost first.
     #[must_use]
-    pub fn open_methods(&self) -> Vec<MethodId> {
+    pub(crate) fn open_methods(&self) -> Vec<MethodId> {
         let method = |frame: &Frame| match frame.sum.checked_div(2) {
             Some(id) if frame.sum < self.sums.len() => MethodId::new(id as u64),
             _ => self.numbering.methods().get((!frame.sum / 2).wrapping_sub(1)).copied(),

@@ -205,7 +205,7 @@ impl<W: Weight> Graph<W> {
     /// Creates an empty graph that keeps fewer paths than this, the root included. Calls on further ones are
     /// [counted](PathTree::beyond) together.
     #[must_use]
-    pub fn with_limit(weight: W, paths: u32) -> Self {
+    pub(crate) fn with_limit(weight: W, paths: u32) -> Self {
         Self::with_paths(weight, Paths::with_limit(paths))
     }
 

@@ -229,12 +229,6 @@ impl Calls {
         self
     }
 
-    /// The conditions that values must meet.
-    #[must_use]
-    pub fn conditions(&self) -> &[ValueCondition] {
-        &self.conditions
-    }
-
     /// Returns whether the calls of a shape are asked for.
     #[must_use]
     pub fn is_of_shape(&self) -> bool {

@@ -42,7 +42,7 @@ pub struct LockDifference {
 impl LockedChange {
     /// The change in JSON: `other`, `more`, `fewer`, `gone`, `new` or `same`.
     #[must_use]
-    pub const fn word(self) -> &'static str {
+    pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Other => "other",
             Self::More => "more",

@@ -16,7 +16,7 @@ impl Tolerance {
     /// Returns whether the number of calls changed by more.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a share of a number of calls")]
-    pub fn is_exceeded(self, before: u64, after: u64) -> bool {
+    pub(crate) fn is_exceeded(self, before: u64, after: u64) -> bool {
         let limit = before as f64 * self.share;
         let (more, fewer) = (after.saturating_sub(before), before.saturating_sub(after));
         self.limits_more && more as f64 > limit || self.limits_fewer && fewer as f64 > limit

@@ -15,7 +15,7 @@ use crate::select::{Selected, bytes_read, threads_of_test};
 impl RanTests {
     /// Reads what the selected tests of a trace did, in the order in which they began. `runs` are all its tests. No test is left
     /// out: where there is no memory for the shapes of its thread, its events are read.
-    pub fn behaviours(
+    pub(crate) fn behaviours(
         &self,
         trace: &Trace,
         runs: Vec<TestRun>,

@@ -91,7 +91,7 @@ impl RanTests {
 
     /// Names what tests did with the order of calls, or without it.
     #[must_use]
-    pub fn in_order(mut self, order: CallOrder) -> Self {
+    pub(crate) fn in_order(mut self, order: CallOrder) -> Self {
         self.order = order;
         self
     }

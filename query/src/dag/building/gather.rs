@@ -32,7 +32,7 @@ const EVENTS_AT_ONCE: u64 = 1 << 16;
 impl Gather {
     /// Builds shapes if they fit into this many words, as [`MAX_SIZE`] counts them.
     #[must_use]
-    pub fn within(max_size: usize) -> Self {
+    pub(crate) fn within(max_size: usize) -> Self {
         Self { builder: Builder::new(max_size), is_paused: false, events: 0 }
     }
 

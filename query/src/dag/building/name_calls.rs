@@ -60,7 +60,7 @@ impl<'a> NameCalls<'a> {
     }
 
     /// Enters a frame.
-    pub fn enter_frame(&mut self, method: MethodId) {
+    pub(crate) fn enter_frame(&mut self, method: MethodId) {
         let methods = self.methods;
         let key = *self.keys.or_default(method).get_or_insert_with(|| methods.stable_key(method));
         self.begin(key);
@@ -80,7 +80,7 @@ impl<'a> NameCalls<'a> {
     }
 
     /// Leaves all frames that are open at the end of a range.
-    pub fn end_range(&mut self) {
+    pub(crate) fn end_range(&mut self) {
         while self.depth > 1 {
             self.leave(Outcome::Returned);
         }
@@ -115,13 +115,13 @@ impl<'a> NameCalls<'a> {
 impl Behaviour {
     /// Returns what a test did whose calls were left out.
     #[must_use]
-    pub fn left_of(left: &LeftOut) -> Self {
+    pub(crate) fn left_of(left: &LeftOut) -> Self {
         Self { name: left.behaviour, calls: left.counted }
     }
 
     /// What several threads did together: a test, then the threads that lived only in it.
     #[must_use]
-    pub fn together(self, mut helpers: Vec<Self>) -> Self {
+    pub(crate) fn together(self, mut helpers: Vec<Self>) -> Self {
         helpers.retain(|helper| helper.calls > 0);
         if helpers.is_empty() {
             return self;

@@ -101,7 +101,7 @@ impl Comparison {
 
     /// Compares two shapes that were joined [in this order](super::Join::in_order). Without an order, numbers of calls mean nothing.
     #[must_use]
-    pub fn in_order(
+    pub(crate) fn in_order(
         order: CallOrder,
         shapes: &Shapes,
         [before, after]: [ShapeId; 2],
@@ -138,7 +138,7 @@ impl Comparison {
 
     /// Numbers calls from these numbers on, instead of from 0.
     #[must_use]
-    pub fn numbered_from(mut self, [before, after]: [u64; 2]) -> Self {
+    pub(crate) fn numbered_from(mut self, [before, after]: [u64; 2]) -> Self {
         for difference in &mut self.differences {
             let [of_before, of_after] = difference.numbers;
             difference.numbers = [of_before.saturating_add(before), of_after.saturating_add(after)];

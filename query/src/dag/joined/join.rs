@@ -41,14 +41,14 @@ impl Default for Join {
 impl Join {
     /// Joins shapes as long as they fit into this many words, as [`MAX_SIZE`] counts them.
     #[must_use]
-    pub fn within(max_size: usize) -> Self {
+    pub(crate) fn within(max_size: usize) -> Self {
         Self { table: Table::new(max_size), order: CallOrder::Counts }
     }
 
     /// Joins also shapes that made the same calls in another order, if that does not count: then each shape makes its calls in the
     /// order of the numbers of their shapes, those of one shape together.
     #[must_use]
-    pub fn in_order(self, order: CallOrder) -> Self {
+    pub(crate) fn in_order(self, order: CallOrder) -> Self {
         Self { order, ..self }
     }
 
@@ -64,7 +64,7 @@ impl Join {
 
     /// Adds the shapes of a thread as [`add`](Self::add) does. What calls of a method do for which `is_closed` returns true is left
     /// out, but not the calls themselves.
-    pub fn add_closed(
+    pub(crate) fn add_closed(
         &mut self,
         dag: &Dag,
         mut number: impl FnMut(MethodId) -> Option<MethodId>,
@@ -161,7 +161,7 @@ impl Join {
     }
 
     /// The shape of a thread without calls.
-    pub fn nothing(&mut self) -> Option<ShapeId> {
+    pub(crate) fn nothing(&mut self) -> Option<ShapeId> {
         self.intern(&[word::special(THREAD)])
     }
 

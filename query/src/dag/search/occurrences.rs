@@ -85,7 +85,7 @@ impl Occurrences {
 
     /// The number of calls in the thread before its first occurrence; `None` if there is none.
     #[must_use]
-    pub fn first_call(&self, shape: ShapeId) -> Option<u64> {
+    pub(crate) fn first_call(&self, shape: ShapeId) -> Option<u64> {
         self.get(shape).map(|found| found.number)
     }
 }
@@ -93,7 +93,7 @@ impl Occurrences {
 impl Dag {
     /// How often each shape occurs, and where first.
     #[must_use]
-    pub fn occurrences(&self) -> Occurrences {
+    pub(crate) fn occurrences(&self) -> Occurrences {
         Occurrences::of(self)
     }
 }

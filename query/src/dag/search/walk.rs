@@ -105,7 +105,7 @@ impl<'a> Walk<'a> {
 
     /// How often the call is repeated from there on that was entered last, if it is.
     #[must_use]
-    pub fn repeat(&self, entry: &Entry) -> Option<Repeat> {
+    pub(crate) fn repeat(&self, entry: &Entry) -> Option<Repeat> {
         let shape = entry.shape.filter(|_| entry.equal > 1)?;
         Some(Repeat { count: entry.equal, calls: self.dag.shapes().calls(shape) })
     }

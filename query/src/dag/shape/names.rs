@@ -48,7 +48,7 @@ impl Shapes {
     /// What each shape did, in this order or in any. `key` returns the key of a method, or `None` for one whose calls are left out; so are then their
     /// shapes.
     #[must_use]
-    pub fn behaviours(
+    pub(crate) fn behaviours(
         &self,
         order: CallOrder,
         key: impl FnMut(MethodId) -> Option<MethodKey>,

@@ -61,7 +61,7 @@ impl Dag {
 
     /// About the memory that the shapes need, in words, as [`MAX_SIZE`](crate::dag::MAX_SIZE) counts them.
     #[must_use]
-    pub fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         self.shapes.words.size()
     }
 
@@ -73,7 +73,7 @@ impl Dag {
 
     /// The most frames that are open at once, without those that were entered before recording began.
     #[must_use]
-    pub fn levels(&self) -> u64 {
+    pub(crate) fn levels(&self) -> u64 {
         let (mut open, mut most) = (0_u64, 0);
         for root in self.roots() {
             match root {

@@ -38,7 +38,7 @@ impl Shapes {
 
     /// The number of runs of all shapes, those of loops once, and of loops.
     #[must_use]
-    pub fn edges(&self) -> usize {
+    pub(crate) fn edges(&self) -> usize {
         self.words.words() - self.words.len()
     }
 

@@ -24,7 +24,7 @@ pub enum Why {
 impl Why {
     /// The reason, as a word.
     #[must_use]
-    pub fn word(&self) -> &'static str {
+    pub(crate) fn word(&self) -> &'static str {
         match self {
             Self::Class(Reach::Changed) => "test-class",
             Self::Class(reach) | Self::Calls(reach) => match reach {
