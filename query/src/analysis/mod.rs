@@ -42,22 +42,25 @@ mod slowest;
 pub use by_method::{
     EdgeRow, Edges, Precision, Report, ReportRow, Side, Sums, SumsOf, TimedReport,
 };
+pub use by_path::LargestPaths;
 pub(crate) use by_path::StackSums;
+pub use by_path::{CallWeight, PathNode};
 pub use by_path::{
-    CallWeight, Graph, LargestPaths, PathId, PathLimits, PathNode, PathRow, PathTree, Paths, ROOT,
-    Rooted, TimeWeight, Weight,
+    Graph, PathId, PathLimits, PathRow, PathTree, Paths, ROOT, Rooted, TimeWeight, Weight,
 };
-pub use called::{Called, CalledShapes};
+pub use called::Called;
+pub use called::CalledShapes;
 pub use deepest::Deepest;
 pub use diff::{Change, ChangeKind, ComparedSums, Counts, Diff, MethodName, Place, Run};
 pub use exceptions::{ExceptionRow, Exceptions, Handler};
 pub(crate) use lines::LineCounts;
 pub use named::NamedShapes;
 pub use nodes::AddShapes;
-pub use operations::{FindOperations, Operation, Parameter, roles_in};
+pub(crate) use operations::{FindOperations, roles_in};
+pub use operations::{Operation, Parameter};
 #[cfg(test)]
 pub(crate) use requests::handed_tests;
-pub use requests::{
+pub(crate) use requests::{
     CONTEXT, ContextSpan, FindContexts, FindHandOvers, Give, HANDOVERS, HandOvers, Section,
 };
 pub use sampled::AddSampled;

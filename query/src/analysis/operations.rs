@@ -64,7 +64,7 @@ const MANY_WAITING: usize = 1 << 16;
 /// values](flow_codec::read::Timeline::with_values). An operation inside another one is a part of it: libraries wrap each other.
 /// Memory: a few words for each open frame, and what is known about the last objects that were made with a text.
 #[derive(Debug)]
-pub struct FindOperations<'a, F> {
+pub(crate) struct FindOperations<'a, F> {
     methods: &'a Methods,
     roles: HashMap<MethodId, MethodRole>,
     own: Own,
@@ -160,7 +160,7 @@ impl Own {
 
 /// Returns the roles that methods of a trace have for a preset.
 #[must_use]
-pub fn roles_in(trace: &Trace, preset: &str) -> HashMap<MethodId, MethodRole> {
+pub(crate) fn roles_in(trace: &Trace, preset: &str) -> HashMap<MethodId, MethodRole> {
     let mut found = HashMap::new();
     for (id, method) in trace.methods().iter() {
         let roles = method.versions().flat_map(|info| &info.roles);
@@ -174,7 +174,7 @@ pub fn roles_in(trace: &Trace, preset: &str) -> HashMap<MethodId, MethodRole> {
 impl<'a, F: FnMut(Operation)> FindOperations<'a, F> {
     /// Passes the operations of a trace to `each`. `roles` are those of the preset; `own` are patterns for the program's own
     /// classes.
-    pub fn new(
+    pub(crate) fn new(
         methods: &'a Methods,
         roles: HashMap<MethodId, MethodRole>,
         own: &[String],
@@ -200,12 +200,12 @@ impl<'a, F: FnMut(Operation)> FindOperations<'a, F> {
     }
 
     /// Ends a thread, with the calls that are open at its end.
-    pub fn end_thread(&mut self, now: Stamp) {
+    pub(crate) fn end_thread(&mut self, now: Stamp) {
         self.leave(0, now, None, true);
     }
 
     /// Ends the trace: passes the operations on objects that were made in another thread.
-    pub fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         for (key, mut operation) in std::mem::take(&mut self.waiting) {
             if let Some(known) = self.objects.get(key) {
                 (operation.text, operation.is_cut) = (known.text.clone(), known.is_cut);

@@ -54,7 +54,7 @@ impl Missing {
 
 /// Returns what is missing because the journal of a trace cannot be used, if it cannot.
 #[must_use]
-pub fn missing_journal(trace: &Trace) -> Option<Missing> {
+pub(crate) fn missing_journal(trace: &Trace) -> Option<Missing> {
     if trace.journal().is_some_and(|journal| journal.is_checkpoint) {
         let durability = trace.manifest().and_then(|manifest| manifest.durability.as_ref());
         let period = durability.map(|durability| durability.period);
@@ -71,7 +71,7 @@ pub fn missing_journal(trace: &Trace) -> Option<Missing> {
 
 /// Returns whether a trace without an end is the copy that a collector receives: the JVM has the journal.
 #[must_use]
-pub fn is_received(trace: &Trace) -> bool {
+pub(crate) fn is_received(trace: &Trace) -> bool {
     let is_sent = |manifest: &Manifest| manifest.options.contains_key("stream");
     trace.missing_journal().is_some() && trace.manifest().is_some_and(is_sent)
 }

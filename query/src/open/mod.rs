@@ -16,7 +16,7 @@ pub use self::call::SelectedCall;
 pub use self::locate::{Chosen, Located, locate};
 pub use self::lock::{Lock, is_open, is_recording, take_lock};
 pub use self::logs::is_log;
-pub use self::missing::{Missing, is_received, missing_journal};
+pub use self::missing::Missing;
 pub use self::paths::{further_among, is_container_name};
 pub use self::recordings::{Newest, RecordedRun, Recordings, is_named_by_start, recording_name};
 pub use self::request::{ContextSum, GivenBy, Request, RequestPart, sum_contexts};

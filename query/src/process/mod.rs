@@ -67,7 +67,8 @@ mod router;
 
 pub use self::follow::{Follower, Passed};
 pub use self::merged::MergedFollower;
+pub use self::reached::NewEvents;
+pub use self::reached::Reached;
 pub(crate) use self::reached::is_received;
-pub use self::reached::{NewEvents, Reached};
 pub(crate) use self::router::Receive;
 pub use self::router::{Cause, DataBreak, Failed, Handle, Metadata, Ordered, Processor, Router};

@@ -10,7 +10,7 @@ use flow_codec::{Error, MethodId, Offset, Result};
 /// A call with its callers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct CallStack {
+pub(crate) struct CallStack {
     /// Its number in the whole thread.
     pub call: u64,
     /// The methods of the frames below it, the outermost first.

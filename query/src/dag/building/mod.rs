@@ -6,7 +6,8 @@ mod gather;
 mod name_calls;
 mod store;
 
-pub use self::build::{Built, Growing};
+pub use self::build::Built;
+pub use self::build::Growing;
 pub use self::gather::Gather;
 pub use self::name_calls::NameCalls;
 pub(crate) use self::store::StoredDag;

@@ -7,5 +7,6 @@ mod outline;
 
 pub use self::compare::{Comparison, Difference, Shift};
 pub(crate) use self::guide::PairNumber;
-pub use self::join::{Join, Joined};
+pub use self::join::Join;
+pub use self::join::Joined;
 pub use self::outline::Departure;

@@ -6,17 +6,8 @@ use crate::dag::shape::shapes::Shapes;
 use flow_codec::MethodId;
 
 /// How many calls of some methods are in each shape of a [`Dag`]. Memory: 9 bytes a shape.
-///
-/// ```no_run
-/// # fn next(dag: &flow_query::dag::Dag, method: flow_codec::MethodId) {
-/// let matches = dag.matches(|id| id == method);
-/// // The first call of the method after the call with number 1000.
-/// let next = matches.call(dag, matches.before(dag, 1001));
-/// println!("{} calls, the next is call {next:?}", matches.count());
-/// # }
-/// ```
 #[derive(Clone, Debug)]
-pub struct Matches {
+pub(crate) struct Matches {
     /// By shape: whether its method is one of them, and how many calls of them are in a call of it, including itself.
     shapes: Vec<(bool, u64)>,
     /// By root: whether it is a call that is never left, of such a method.
@@ -41,7 +32,7 @@ enum By {
 impl Dag {
     /// Counts the calls of some methods.
     #[must_use]
-    pub fn matches(&self, mut is_wanted: impl FnMut(MethodId) -> bool) -> Matches {
+    pub(crate) fn matches(&self, mut is_wanted: impl FnMut(MethodId) -> bool) -> Matches {
         let all = self.shapes();
         let mut shapes: Vec<(bool, u64)> = Vec::with_capacity(all.len());
         for shape in all.iter() {
@@ -60,21 +51,15 @@ impl Dag {
 }
 
 impl Matches {
-    /// How many calls there are.
-    #[must_use]
-    pub fn count(&self) -> u64 {
-        self.count
-    }
-
     /// How many of them begin before the call with a number.
     #[must_use]
-    pub fn before(&self, dag: &Dag, number: u64) -> u64 {
+    pub(crate) fn before(&self, dag: &Dag, number: u64) -> u64 {
         self.pass(dag, number, By::Calls).1.matches
     }
 
     /// The number in the thread of one of them, by its number among them, from 0; `None` if there are fewer.
     #[must_use]
-    pub fn call(&self, dag: &Dag, number: u64) -> Option<u64> {
+    pub(crate) fn call(&self, dag: &Dag, number: u64) -> Option<u64> {
         let (is_found, passed) = self.pass(dag, number, By::Matches);
         is_found.then_some(passed.calls)
     }
@@ -188,11 +173,11 @@ mod tests {
             let numbers = (0_u64..).zip(&methods).filter(|(_, id)| is_wanted(**id));
             let numbers: Vec<u64> = numbers.map(|(number, _)| number).collect();
             let matches = dag.matches(|id| is_wanted(id.get()));
-            prop_assert_eq!(matches.count(), numbers.len() as u64);
+            prop_assert_eq!(matches.count, numbers.len() as u64);
             for (at, number) in (0_u64..).zip(&numbers) {
                 prop_assert_eq!(matches.call(&dag, at), Some(*number));
             }
-            prop_assert_eq!(matches.call(&dag, matches.count()), None);
+            prop_assert_eq!(matches.call(&dag, matches.count), None);
             for number in 0..=methods.len() as u64 {
                 let before = numbers.iter().filter(|match_| **match_ < number).count() as u64;
                 prop_assert_eq!(matches.before(&dag, number), before, "{}", number);

@@ -9,9 +9,10 @@ mod sampled;
 pub(super) mod walk;
 
 pub use self::find::{Find, Occurrence};
-pub use self::matches::Matches;
-pub use self::occurrences::Occurrences;
+pub(crate) use self::matches::Matches;
 pub(crate) use self::places::{Call, Callees};
-pub use self::ranges::Ranges;
+pub(crate) use self::ranges::Ranges;
 pub(crate) use self::sampled::SampledCall;
-pub use self::walk::{Entry, Repeat, Step, Walk};
+pub use self::walk::Entry;
+pub(crate) use self::walk::Repeat;
+pub use self::walk::{Step, Walk};

@@ -2,57 +2,45 @@
 
 use crate::dag::shape::kinds::{Kind, Root, ShapeId};
 use crate::dag::shape::of_thread::Dag;
-use crate::dag::shape::sums::Place;
-use flow_codec::Offset;
 
-/// How often a shape occurs, and where first.
+/// How often a shape occurs, and the number of calls before the first of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Found {
     count: u64,
-    /// Where the first entry is, and the number of calls before it.
-    offset: u64,
     number: u64,
 }
 
 /// How often each shape occurs in a thread, and where first.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Occurrences(Vec<Found>);
+pub(crate) struct Occurrences(Vec<Found>);
 
 impl Occurrences {
     fn of(dag: &Dag) -> Self {
         let shapes = dag.shapes();
-        let none = Found { count: 0, offset: u64::MAX, number: u64::MAX };
-        let mut found = Self(vec![none; shapes.len()]);
-        let (mut place, mut number) = (Place::default(), 0_u64);
+        let mut found = Self(vec![Found { count: 0, number: u64::MAX }; shapes.len()]);
+        let mut number = 0_u64;
         for root in dag.roots() {
             if let Root::Calls(shape, count) = root {
-                found.add(shape, Found { count, offset: place.end(), number });
+                found.add(shape, Found { count, number });
             }
-            place.pass_root(root, shapes);
             number = number.saturating_add(dag.calls_in(root));
         }
         // Those that make calls come before those that are called.
         for shape in shapes.iter().rev() {
-            let (Some(caller), Kind::Call(method, _)) = (found.get(shape), shapes.kind(shape))
-            else {
+            let (Some(caller), Kind::Call(..)) = (found.get(shape), shapes.kind(shape)) else {
                 continue;
             };
-            let (mut place, mut number) = (Place::default(), caller.number.saturating_add(1));
-            place.enter(method);
+            let mut number = caller.number.saturating_add(1);
             for part in shapes.parts(shape) {
-                let (before, calls_before) = (place, number);
+                let before = number;
                 let times = caller.count.saturating_mul(part.times);
                 for (callee, count) in part.runs() {
-                    let offset = caller.offset.saturating_add(place.end());
-                    found.add(callee, Found { count: times.saturating_mul(count), offset, number });
-                    place.pass_calls(&shapes.sums(callee), count);
+                    found.add(callee, Found { count: times.saturating_mul(count), number });
                     number = number.saturating_add(shapes.calls(callee).saturating_mul(count));
                 }
                 if part.times > 1 {
-                    let sums = shapes.sums_of(part);
-                    (place, number) = (before, calls_before);
-                    place.pass_calls(&sums, part.times);
-                    number = number.saturating_add(sums.calls.saturating_mul(part.times));
+                    let calls = shapes.sums_of(part).calls.saturating_mul(part.times);
+                    number = before.saturating_add(calls);
                 }
             }
         }
@@ -62,7 +50,6 @@ impl Occurrences {
     fn add(&mut self, shape: ShapeId, more: Found) {
         if let Some(found) = self.0.get_mut(shape.index()) {
             found.count = found.count.saturating_add(more.count);
-            found.offset = found.offset.min(more.offset);
             found.number = found.number.min(more.number);
         }
     }
@@ -73,14 +60,8 @@ impl Occurrences {
 
     /// How often the shape occurs.
     #[must_use]
-    pub fn count(&self, shape: ShapeId) -> u64 {
+    pub(crate) fn count(&self, shape: ShapeId) -> u64 {
         self.get(shape).map_or(0, |found| found.count)
-    }
-
-    /// Where the entry of its first occurrence is; `None` if there is none.
-    #[must_use]
-    pub fn first(&self, shape: ShapeId) -> Option<Offset> {
-        self.get(shape).map(|found| Offset::new(found.offset))
     }
 
     /// The number of calls in the thread before its first occurrence; `None` if there is none.

@@ -19,7 +19,7 @@ use flow_codec::format::marks::Position;
 
 /// Finds the calls in ranges of a thread, quickest if the ranges are in order.
 #[derive(Clone, Default, Debug)]
-pub struct Ranges {
+pub(crate) struct Ranges {
     /// All events before this position are passed.
     passed: Position,
     /// How many roots were begun, and calls or exits of the last one that are left.
@@ -45,7 +45,7 @@ impl Ranges {
     /// Returns the calls in a range of a thread, as if nothing else had happened there: [`Root::Calls`], and
     /// [`Root::Open`] for a frame that is not left before the end of the range. The shapes must be all of the same
     /// thread, and their [bytes](Dag::bytes) those of its events.
-    pub fn calls(&mut self, dag: &Dag, range: &Range<Position>) -> Vec<Root> {
+    pub(crate) fn calls(&mut self, dag: &Dag, range: &Range<Position>) -> Vec<Root> {
         let mut found = Vec::new();
         self.each_in(dag, range, &mut |root, _| found.push(root));
         found

@@ -28,7 +28,7 @@ pub struct Entry {
 /// Consecutive calls of one shape.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Repeat {
+pub(crate) struct Repeat {
     /// How many: two or more.
     pub count: u64,
     /// The calls made in one of them, including itself.

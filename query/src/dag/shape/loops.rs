@@ -78,7 +78,7 @@ impl FusedIterator for Parts<'_> {}
 
 /// The runs of a shape, those of loops once, with all calls that are made there.
 #[derive(Clone, Debug)]
-pub struct Totals<'a> {
+pub(crate) struct Totals<'a> {
     words: std::slice::Iter<'a, u64>,
     /// How many of the next runs are in a loop, and how often that is made.
     in_loop: usize,
@@ -174,7 +174,7 @@ impl Cursor {
 
 /// All runs of a shape, those of loops as often as they are made.
 #[derive(Clone, Debug)]
-pub struct Runs<'a> {
+pub(crate) struct Runs<'a> {
     words: &'a [u64],
     at: Cursor,
 }

@@ -71,7 +71,7 @@ impl Shapes {
 
     /// The calls that it makes, in order: each shape with the number of consecutive calls of it.
     #[must_use]
-    pub fn runs(&self, shape: ShapeId) -> Runs<'_> {
+    pub fn runs(&self, shape: ShapeId) -> impl Iterator<Item = (ShapeId, u64)> {
         Runs::of(self.items(shape))
     }
 
@@ -85,7 +85,7 @@ impl Shapes {
     /// made there. A shape may be among them several times. The first call of each shape is where it first was.
     #[must_use]
     #[inline]
-    pub fn totals(&self, shape: ShapeId) -> Totals<'_> {
+    pub fn totals(&self, shape: ShapeId) -> impl Iterator<Item = (ShapeId, u64)> {
         Totals::of(self.items(shape))
     }
 
