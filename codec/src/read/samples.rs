@@ -10,7 +10,7 @@ use crate::format::samples::{
     BatchDecoder, BatchHeader, Cause, Found, HEADER_BYTES, MAGIC, MAX_CONTENT_BYTES, Sample,
     Sampling, VERSION,
 };
-use crate::store::StoredReader;
+use crate::read::StoredBytes;
 use crate::{Error, Offset, Result};
 
 /// More errors than this are not listed.
@@ -36,7 +36,7 @@ const BLOCK_BYTES: usize = 64 << 10;
 /// # }
 /// ```
 #[derive(Debug)]
-pub struct Samples<R = StoredSamples> {
+pub struct Samples<R = StoredBytes> {
     input: Buffered<R>,
     path: PathBuf,
     content: Vec<u8>,
@@ -49,16 +49,6 @@ pub struct Samples<R = StoredSamples> {
     unfinished: u64,
 }
 
-/// The bytes of the samples of a trace.
-#[derive(Debug)]
-pub struct StoredSamples(StoredReader);
-
-impl Read for StoredSamples {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.read(buffer)
-    }
-}
-
 impl Trace {
     /// The samples of all threads; `None` if threads were not sampled.
     ///
@@ -66,7 +56,7 @@ impl Trace {
     /// Their file cannot be opened.
     pub fn samples(&self) -> Result<Option<Samples>> {
         let stored = self.text(StreamKind::Samples)?;
-        Ok(stored.map(|stored| Samples::new(StoredSamples(stored), self.file(names::SAMPLES))))
+        Ok(stored.map(|stored| Samples::new(StoredBytes::of(stored), self.file(names::SAMPLES))))
     }
 }
 

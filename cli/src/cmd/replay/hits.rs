@@ -9,8 +9,8 @@ use std::ops::ControlFlow;
 
 use flow_codec::format::marks::{Mark, Position};
 use flow_codec::read::{
-    CallTimes, Marks, MarksInput, Selection, StackSamples, Stamp, ThreadFile, TimelineEvent, Trace,
-    Unwound, VisitTimeline,
+    CallTimes, Marks, Selection, StackSamples, Stamp, StoredBytes, ThreadFile, TimelineEvent,
+    Trace, Unwound, VisitTimeline,
 };
 use flow_codec::{Depth, MethodId, Offset};
 use flow_query::dag::{Kind, Outcome, Root};
@@ -224,7 +224,7 @@ impl Finder<'_> {
 
 /// The positions of marks that are shown among the calls, one ahead.
 struct Notes {
-    marks: Option<Marks<MarksInput>>,
+    marks: Option<Marks<StoredBytes>>,
     next: Option<Position>,
     is_damaged: bool,
 }

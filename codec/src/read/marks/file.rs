@@ -14,7 +14,7 @@ impl ThreadFile {
     ///
     /// # Errors
     /// Their file cannot be opened.
-    pub fn marks(&self) -> Result<Option<Marks<MarksInput>>> {
+    pub fn marks(&self) -> Result<Option<Marks<StoredBytes>>> {
         if self.format != EventFormat::Binary {
             return Ok(None);
         }
@@ -25,18 +25,18 @@ impl ThreadFile {
         }
         let Some(open) = open else {
             if let Some(Stored::Part(bytes, range)) = &file {
-                let none = MarksInput::new(None, 0, Arc::default());
+                let none = StoredBytes::new(None, 0, Arc::default());
                 let bytes = bytes.get(range.clone()).unwrap_or_default();
                 return Ok(Some(Marks::of_thread_in_memory(none, bytes, &self.place, self.id)));
             }
-            let input = MarksInput::new(file, u64::MAX, Arc::default());
+            let input = StoredBytes::new(file, u64::MAX, Arc::default());
             return Ok(Some(Marks::of_thread(input, &self.place, self.id)));
         };
         let len = file.as_ref().map_or(Ok(0), Stored::len);
         let len = len.map_err(|source| Error::Io { path: self.marks_path(), source })?;
         // They continue what the file should hold, and mean nothing after anything else.
         let pending = if len < open.offset { Arc::default() } else { Arc::clone(&open.pending) };
-        let input = MarksInput::new(file, open.offset, pending);
+        let input = StoredBytes::new(file, open.offset, pending);
         let marks = Marks::of_thread(input, &self.place, self.id);
         Ok(Some(marks.and_then(Arc::clone(&open.marks))))
     }
@@ -86,17 +86,22 @@ impl ThreadFile {
     }
 }
 
-/// The bytes of a marks file that count, and those that follow them in the journal.
+/// The bytes of a file that count, and those that follow them in the journal.
 #[derive(Debug)]
-pub struct MarksInput(Chain<Take<OptionalFile>, Cursor<Arc<[u8]>>>);
+pub struct StoredBytes(Chain<Take<OptionalFile>, Cursor<Arc<[u8]>>>);
 
-impl MarksInput {
+impl StoredBytes {
+    /// All bytes of a file.
+    pub(in crate::read) fn of(file: StoredReader) -> Self {
+        Self(OptionalFile(Some(file)).take(u64::MAX).chain(Cursor::new(Arc::default())))
+    }
+
     fn new(file: Option<Stored>, limit: u64, pending: Arc<[u8]>) -> Self {
         Self(OptionalFile(file.map(Stored::reader)).take(limit).chain(Cursor::new(pending)))
     }
 }
 
-impl Read for MarksInput {
+impl Read for StoredBytes {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.read(buffer)
     }

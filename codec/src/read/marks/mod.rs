@@ -5,7 +5,7 @@ mod file;
 mod spent;
 mod times;
 
-pub use self::file::MarksInput;
+pub use self::file::StoredBytes;
 pub use self::spent::{Elapsed, TimeInterval};
 pub(crate) use self::times::Pace;
 /// Used by the tests of this crate for comparison; not part of the interface.

@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use crate::format::flow::Record;
 use crate::format::marks::Position;
 use crate::read::{
-    Clock, Events, MarksInput, ReadRecords, Tail, ThreadFile, TimeInterval, Times, Visit,
+    Clock, Events, ReadRecords, StoredBytes, Tail, ThreadFile, TimeInterval, Times, Visit,
 };
 use crate::{Error, Offset, Result};
 
@@ -16,7 +16,7 @@ use crate::{Error, Offset, Result};
 pub(crate) struct TimedEvents<'c> {
     events: Events,
     /// `None` if there are no marks.
-    times: Option<Times<MarksInput>>,
+    times: Option<Times<StoredBytes>>,
     clock: &'c Clock,
     /// A run of exits with a mark inside: how many were passed on, and how many there are.
     run: Option<(Offset, u64, u64)>,
@@ -111,7 +111,7 @@ impl<'c> TimedEvents<'c> {
     /// Sets the clock. Returns up to where the time holds.
     fn begin_interval(
         &mut self,
-        interval: impl Fn(&mut Times<MarksInput>) -> Result<TimeInterval>,
+        interval: impl Fn(&mut Times<StoredBytes>) -> Result<TimeInterval>,
     ) -> Option<Position> {
         let times = self.times.as_mut()?;
         loop {

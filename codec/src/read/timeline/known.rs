@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::event::{Unwound, When};
 use crate::format::flow::Record;
 use crate::format::marks::{Mark, Position};
-use crate::read::{Bounds, Classes, Events, MarksInput, Pace, Parts, Times};
+use crate::read::{Bounds, Classes, Events, Pace, Parts, StoredBytes, Times};
 use crate::read::{ReadRecords, ThreadFile};
 use crate::{Error, MethodId, Offset};
 
@@ -14,7 +14,7 @@ use crate::{Error, MethodId, Offset};
 #[derive(Debug)]
 pub(super) struct Known {
     /// `None` if there are no marks.
-    times: Option<Times<MarksInput>>,
+    times: Option<Times<StoredBytes>>,
     /// The ranges that are read, if not all.
     parts: Option<Arc<Parts>>,
     /// Marks of earlier records are skipped.

@@ -15,7 +15,7 @@ use flow_codec::format::flow::Record;
 use flow_codec::format::marks::{Mark, Position};
 use flow_codec::parallel::BytesRead;
 use flow_codec::read::{
-    Content, FlowReader, Marks, MarksInput, ReadRecords, Repeats, Tail, ThreadFile, Visit,
+    Content, FlowReader, Marks, ReadRecords, Repeats, StoredBytes, Tail, ThreadFile, Visit,
 };
 use flow_codec::scan::{Damage, parts};
 use flow_codec::{Error, Offset, Result};
@@ -375,7 +375,7 @@ enum What {
 
 /// The marks that matter, one ahead.
 struct Known {
-    marks: Option<Marks<MarksInput>>,
+    marks: Option<Marks<StoredBytes>>,
     next: Option<(Position, What)>,
     /// How many were passed on.
     seen: u64,
