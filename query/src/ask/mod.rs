@@ -27,9 +27,8 @@ pub use self::calls::{
 };
 pub use self::check::Check;
 pub use self::code::{
-    Affected, AffectedTest, AffectedTests, ChangedFile, Coverage, Covered, CoveredFile,
-    CoveredMethod, FileEffect, NeverCalled, Reach, SelectedClass, SourceText, Why, never_called,
-    reached,
+    Affected, AffectedTests, ChangedFile, Coverage, Covered, CoveredFile, CoveredMethod,
+    FileEffect, SelectedClass, SourceText, never_called, reached,
 };
 pub use self::coroutines::{SuspendFunction, resuming_methods, suspend_functions};
 pub use self::difference::{
@@ -44,5 +43,4 @@ pub use self::info::{
 pub use self::locked::{KeptTests, LockDifference, LockedChange, LockedTests, Tolerance, run_with};
 pub use self::operations::{OperationSum, Operations, OperationsBy, ReadOperations};
 pub use self::overview::{Overview, OverviewLines};
-pub use self::recorded_runs::RunInfo;
 pub use self::test_runs::{FlakyTest, FlakyTests, FoundFlaky, RanTest, RanTests, TestAttempt};

@@ -33,23 +33,6 @@ pub struct MarkCounts {
     pub value_bytes: u64,
 }
 
-/// The frames of a thread that were entered before recording began.
-#[derive(Clone, Copy, Serialize, Debug)]
-pub struct OpenFrameNames<'a> {
-    /// The innermost ones, the outermost first.
-    pub frames: &'a [String],
-    /// How many frames outside these are not named.
-    pub omitted: u64,
-}
-
-impl<'a> OpenFrameNames<'a> {
-    /// The names of these frames.
-    #[must_use]
-    pub fn of(open: &'a OpenFrames) -> Self {
-        Self { frames: &open.frames, omitted: open.omitted }
-    }
-}
-
 crate::rows! {
     /// A trace.
     pub struct InfoRow<'a> {
@@ -108,6 +91,6 @@ crate::rows! {
         /// the CPU time of the thread from its start, before its first recorded call, too; `null` if unknown
         cpu_ns: Option<u64>,
         /// the frames that were entered before recording; `null` if there are none
-        open: OnlyJson<Option<OpenFrameNames<'a>>>,
+        open: OnlyJson<Option<&'a OpenFrames>>,
     }
 }

@@ -28,7 +28,7 @@ pub use changes::{ChangeRow, ExactRow, FlakyRow, LockRow, TestChange};
 pub use checks::{CheckRow, Finding, FindingRow, Severity};
 pub use column::{Column, ColumnKind};
 pub use field::{Chain, Field, Members, OnlyJson, Percent, Raw};
-pub use infos::{InfoRow, MarkCounts, OpenFrameNames, RunRow, ThreadRow};
+pub use infos::{InfoRow, MarkCounts, RunRow, ThreadRow};
 pub use method::{
     GroupColumns, MethodColumns, NameColumns, PlaceColumns, RowNames, ThreadNameColumns,
 };

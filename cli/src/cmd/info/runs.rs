@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
-use flow_query::ask::RunInfo;
 use flow_query::open::{Recordings, is_named_by_start};
 use flow_query::rows::{Cell, RunRow};
 
@@ -25,7 +24,7 @@ pub(super) fn run(args: &SourceArgs, out: &mut Out) -> Result<Status, Failure> {
     };
     let runs = recordings.runs().iter();
     let files = runs.flat_map(|run| std::iter::once(run.clone()).chain(run.snapshots()));
-    let rows: Vec<_> = files.map(|run| RunInfo::of(&run).row()).collect();
+    let rows: Vec<_> = files.map(|run| run.row()).collect();
     if args.format == Format::Text {
         print(&args.dir, &rows, out)?;
     } else {

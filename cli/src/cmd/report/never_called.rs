@@ -21,10 +21,9 @@ pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<S
     let (format, max) = (args.source.format, max_lines(args));
     let mut answer = Answer::new::<NeverCalledRow<'_>>(source, format, max, out)?;
     let mut progress = Progress::new(source.bytes(), out);
-    let (found, soundness) =
+    let (mut methods, all, soundness) =
         never_called(&source.traces, &args.part.filter.filter(), &mut progress);
     let status = source.status.and(soundness);
-    let (mut methods, all) = (found.methods, found.recorded);
     let Some(first) = source.traces.first() else { return Ok(status) };
     let count = grouped(methods.len() as u64);
     let more = answer.cut(&mut methods);

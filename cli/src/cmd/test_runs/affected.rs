@@ -93,7 +93,7 @@ impl Print<'_> {
         let are = if count == 1 { "is" } else { "are" };
         writeln!(out, "\n{} of {} {are} affected", grouped(count), plural(all, "test"))?;
         let max = line_limit(self.args.max, Format::Text, DEFAULT_MAX);
-        let rows: Vec<_> = self.found.tests.iter().map(|test| test.row()).collect();
+        let rows: Vec<_> = self.found.rows().collect();
         let shown = rows.get(..max).unwrap_or(&rows);
         if shown.is_empty() {
             return Ok(());
@@ -117,8 +117,7 @@ impl Print<'_> {
         let format = self.args.format.of_rows();
         let max = line_limit(self.args.max, format, DEFAULT_MAX);
         let mut records = Records::new::<AffectedRow<'_>>(format, false, out)?;
-        let tests = self.found.tests.iter().take(max);
-        tests.map(|test| test.row()).try_for_each(|row| records.row(&row, out))?;
+        self.found.rows().take(max).try_for_each(|row| records.row(&row, out))?;
         Ok(())
     }
 
@@ -171,8 +170,8 @@ impl Print<'_> {
 
     /// A line for each class and test.
     fn plain(&self, out: &mut Out) -> Result<(), Failure> {
-        for test in &self.found.tests {
-            writeln!(out, "{}", test.name)?;
+        for row in self.found.rows() {
+            writeln!(out, "{}", row.test)?;
         }
         Ok(())
     }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 use crate::format::container::StreamKind;
 use crate::format::ids;
 use crate::format::threads::ThreadLine;
@@ -33,7 +35,7 @@ pub struct Thread {
 }
 
 /// The frames of a thread that were entered before recording began and still open when it did.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct OpenFrames {
     /// The innermost ones as `pkg.Outer$Inner.method(I)V`, outermost first.

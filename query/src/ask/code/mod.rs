@@ -5,8 +5,7 @@ mod coverage;
 mod never_called;
 
 pub use self::affected::{
-    Affected, AffectedTest, AffectedTests, ChangedFile, FileEffect, Reach, SelectedClass,
-    SourceText, Why,
+    Affected, AffectedTests, ChangedFile, FileEffect, SelectedClass, SourceText,
 };
 pub use self::coverage::{Coverage, Covered, CoveredFile, CoveredMethod, reached};
-pub use self::never_called::{NeverCalled, never_called};
+pub use self::never_called::never_called;

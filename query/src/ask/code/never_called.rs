@@ -10,15 +10,6 @@ use crate::open::Traces;
 use crate::reading::{Listener, Selected, Soundness, visit_thread};
 use crate::select::Filter;
 
-/// Methods of several traces that were never called in any of them.
-#[derive(Clone, Default, Debug)]
-pub struct NeverCalled {
-    /// The methods, in the order of their classes and lines: each with the number of a trace that has it.
-    pub methods: Vec<(usize, MethodId)>,
-    /// How many methods the selected part could have called.
-    pub recorded: u64,
-}
-
 /// What distinguishes the methods of all JVMs: class, name and descriptor.
 type Key<'t> = (&'t str, &'t str, &'t str);
 
@@ -27,12 +18,13 @@ fn key(info: &MethodInfo) -> Key<'_> {
 }
 
 /// Finds the methods that a filter selects and that no selected thread of any trace called. Only methods of classes that a JVM
-/// loaded are known.
+/// loaded are known. Returns them in the order of their classes and lines, each with the number of a trace that has it; and how many
+/// methods the selected part could have called.
 pub fn never_called(
     traces: &Traces,
     filter: &Filter,
     listener: &mut impl Listener,
-) -> (NeverCalled, Soundness) {
+) -> (Vec<(usize, MethodId)>, u64, Soundness) {
     let mut all: BTreeMap<Key<'_>, (usize, MethodId, bool)> = BTreeMap::new();
     let mut soundness = Soundness::Whole;
     for (number, trace) in traces.iter().enumerate() {
@@ -57,7 +49,7 @@ pub fn never_called(
         info.map(|method| (method.info().class.clone(), method.info().line))
     };
     methods.sort_by_cached_key(place);
-    (NeverCalled { methods, recorded }, soundness)
+    (methods, recorded, soundness)
 }
 
 #[cfg(test)]
@@ -85,11 +77,10 @@ mod tests {
         let find = |globs: &[&str]| {
             let globs: Vec<_> = globs.iter().map(|glob| (*glob).to_owned()).collect();
             let filter = Filter::new(&globs, &[], false);
-            let (found, soundness) = never_called(&traces, &filter, &mut ());
+            let (methods, recorded, soundness) = never_called(&traces, &filter, &mut ());
             assert_eq!(soundness, Soundness::Whole);
-            let methods: Vec<_> =
-                found.methods.iter().map(|(trace, id)| (*trace, id.get())).collect();
-            (methods, found.recorded)
+            let methods: Vec<_> = methods.iter().map(|(trace, id)| (*trace, id.get())).collect();
+            (methods, recorded)
         };
         assert_eq!(find(&[]), (vec![(0, 3), (1, 2)], 4));
         assert_eq!(find(&["a.C#c"]), (vec![], 1));

@@ -10,7 +10,7 @@ use flow_codec::read::{Thread, Trace};
 use crate::dag::Dag;
 use crate::open::State;
 use crate::reading::{Ending, Listener, Soundness, count_threads};
-use crate::rows::{OnlyJson, OpenFrameNames, ThreadRow};
+use crate::rows::{OnlyJson, ThreadRow};
 use crate::select::Threads;
 
 /// By what threads are sorted.
@@ -241,12 +241,7 @@ fn row(id: ThreadId, thread: Option<&Thread>) -> ThreadRow<'_> {
             Some(_) => "alive",
         },
         cpu_ns: thread.and_then(|thread| thread.cpu_ns),
-        open: OnlyJson(
-            thread
-                .map(|thread| &thread.open)
-                .filter(|open| open.count() > 0)
-                .map(OpenFrameNames::of),
-        ),
+        open: OnlyJson(thread.map(|thread| &thread.open).filter(|open| open.count() > 0)),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::rows::AffectedRow;
 
 /// Why a test is affected.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Why {
+pub(super) enum Why {
     /// The class of the test is in an affected file.
     Class(Reach),
     /// The test called a class of an affected file.
@@ -23,8 +23,7 @@ pub enum Why {
 
 impl Why {
     /// The reason, as a word.
-    #[must_use]
-    pub(crate) fn word(&self) -> &'static str {
+    fn word(&self) -> &'static str {
         match self {
             Self::Class(Reach::Changed) => "test-class",
             Self::Class(reach) | Self::Calls(reach) => match reach {
@@ -43,23 +42,22 @@ impl Why {
 
 /// A test that is affected, or a class of tests.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct AffectedTest {
+pub(super) struct AffectedTest {
     /// The name of the test or, if `is_class`, of the class.
-    pub name: String,
+    pub(super) name: String,
     /// Whether it is a class all of whose tests are affected, also those that the recording does not have.
-    pub is_class: bool,
+    pub(super) is_class: bool,
     /// Why it is affected.
-    pub why: Why,
+    pub(super) why: Why,
     /// The affected class that it called; empty if that is not the reason.
-    pub through: String,
+    pub(super) through: String,
     /// The changed file; empty if none is the reason.
-    pub file: String,
+    pub(super) file: String,
 }
 
 impl AffectedTest {
     /// The test as a row.
-    #[must_use]
-    pub fn row(&self) -> AffectedRow<'_> {
+    fn row(&self) -> AffectedRow<'_> {
         AffectedRow {
             test: &self.name,
             kind: if self.is_class { "class" } else { "test" },
@@ -76,7 +74,7 @@ pub struct Affected {
     /// What each changed file affects.
     pub files: Vec<(ChangedFile, FileEffect)>,
     /// The affected classes of tests, then the affected tests, in the order in which they ran.
-    pub tests: Vec<AffectedTest>,
+    pub(super) tests: Vec<AffectedTest>,
     /// The names of all tests, in the order in which they ran.
     pub all: Vec<String>,
     /// Whether a change may affect everything, also tests that the recording does not have.
@@ -105,6 +103,11 @@ impl Affected {
             tests.contains(name.as_str()) || class.is_some_and(|class| classes.contains(class))
         };
         self.all.iter().filter(is_affected).count()
+    }
+
+    /// The affected classes of tests, then the affected tests, in the order in which they ran.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = AffectedRow<'_>> {
+        self.tests.iter().map(AffectedTest::row)
     }
 
     fn of_kind(&self, is_class: bool) -> impl Iterator<Item = &str> {

@@ -6,7 +6,7 @@ use super::source::Source;
 
 /// Why the classes of a file may do something else.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Reach {
+pub(super) enum Reach {
     /// The file changed.
     Changed,
     /// A type in it extends or implements a changed one.
