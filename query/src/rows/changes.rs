@@ -106,3 +106,24 @@ crate::rows! {
         difference: ExactRow<'a>,
     }
 }
+
+impl ExactRow<'_> {
+    /// A row without a thread, a call and a value.
+    pub const NOTHING: Self = Self {
+        thread: None,
+        thread_after: None,
+        call_before: None,
+        call_after: None,
+        times: 0,
+        change: "",
+        names: NameColumns::NOTHING,
+        count: None,
+        calls: None,
+        value: None,
+        before: None,
+        after: None,
+        compared: None,
+        moved: false,
+        path: Chain(Vec::new()),
+    };
+}

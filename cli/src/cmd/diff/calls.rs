@@ -6,7 +6,8 @@ use flow_query::analysis::Run;
 use flow_query::open::SelectedCall;
 use flow_query::select::CallPlace;
 
-use super::exact::{self, Sides};
+use super::exact;
+use super::sides::Sides;
 use crate::args::DiffArgs;
 use crate::failure::{Failure, Status};
 use crate::input::flags::DEFAULT_DIR;

@@ -3,17 +3,16 @@
 use std::io::Write;
 
 use flow_codec::NameForm;
-use flow_codec::read::CallTimes;
 use flow_query::analysis::{MethodName, Run};
 use flow_query::ask::{
-    Differences, DifferingThread, DifferingValue, DifferingValues, FirstDifference, RunDifferences,
-    ThreadTurn,
+    Differences, DifferingThread, DifferingValue, DifferingValues, RunDifferences, ThreadTurn,
 };
-use flow_query::dag::{Comparison, Difference, Kind, Outcome, ShapeId, Shift};
-use flow_query::open::{SelectedCall, Traces};
-use flow_query::rows::{Cell, Chain, ExactRow, NameColumns};
+use flow_query::dag::{Comparison, Difference, Kind, Outcome, Shift};
+use flow_query::open::Traces;
+use flow_query::rows::{Cell, ExactRow};
 use flow_query::shapes::{JoinedNames, JoinedThread};
 
+use super::sides::Sides;
 use crate::args::{DiffArgs, Format};
 use crate::cmd::line_limit;
 use crate::cmd::page_file::PageFile;
@@ -39,69 +38,6 @@ const SHOWN_BEFORE: usize = 2;
 const SHOWN_TURNS: usize = 12;
 /// The columns of a value in a table.
 const SHOWN_VALUE: usize = 32;
-
-/// What is compared, for people.
-pub(super) struct Sides {
-    titles: [String; 2],
-    /// What the sides are called.
-    words: [&'static str; 2],
-    /// The times of two calls.
-    times: [Option<CallTimes>; 2],
-    /// The numbers of the first calls, if two calls are compared.
-    calls: Option<[u64; 2]>,
-    /// Whether only what names of behaviours have is compared.
-    are_behaviours: bool,
-    /// Whether attempts of one test are compared: their helper threads have different names.
-    are_attempts: bool,
-}
-
-impl Sides {
-    /// Two runs, or two tests or threads of one.
-    pub(super) fn of(args: &DiffArgs) -> Self {
-        let after = args.after.as_ref().unwrap_or(&args.before);
-        let titles = [(0, &args.before), (1, after)].map(|(index, dir)| {
-            let part = &args.part;
-            let test = part.tests.patterns.get(index).map(|test| format!(", test {test}"));
-            let thread =
-                part.threads.patterns.get(index).map(|thread| format!(", thread {thread}"));
-            let compared = match args.after {
-                None if args.compares_threads() => thread,
-                None => test,
-                Some(_) => None,
-            };
-            dir.display().to_string() + &compared.unwrap_or_default()
-        });
-        Self::titled(titles)
-    }
-
-    fn titled(titles: [String; 2]) -> Self {
-        let (words, times) = (["before", "after"], [None, None]);
-        Self { titles, words, times, calls: None, are_behaviours: false, are_attempts: false }
-    }
-
-    /// Two attempts of a test: one that passed, and one that failed.
-    pub(super) fn of_attempts(titles: [String; 2]) -> Self {
-        Self { words: ["passed", "failed"], are_attempts: true, ..Self::titled(titles) }
-    }
-
-    /// Two calls with these titles.
-    pub(super) fn of_calls(titles: [String; 2], calls: [&SelectedCall; 2]) -> Self {
-        let is_known = |times: &CallTimes| times.start.estimate_ns.is_some();
-        let times = calls.map(|call| Some(call.times.clone()).filter(is_known));
-        let calls = Some(calls.map(|call| call.number));
-        Self { times, calls, ..Self::titled(titles) }
-    }
-
-    /// Compares only what names of behaviours have.
-    pub(super) fn of_behaviours(self) -> Self {
-        Self { are_behaviours: true, ..self }
-    }
-
-    /// What is counted: threads, which may be ranges of threads, or calls.
-    fn noun(&self) -> &'static str {
-        if self.calls.is_some() { "call" } else { "thread" }
-    }
-}
 
 /// How many differences are shown, and how many come before the first of them.
 fn limits(args: &DiffArgs) -> (usize, usize) {
@@ -161,15 +97,7 @@ pub(super) fn first<T>(
     let found = find(sources, |name| name, sides, args, &mut Progress::hidden())?;
     let both = sources.each_ref().map(|(_, source)| &source.traces);
     let names = found.names(both);
-    let print = Print { found: &found, names: &names, both, sides, args, most: 1, skipped: 0 };
-    let before_calls = |thread: &&DifferingThread| thread.values.is_before_calls;
-    let value = found.differing.iter().find(before_calls);
-    let mut value = value.into_iter().flat_map(|thread| print.value_rows(thread));
-    let mut all = print.call_rows();
-    to(value
-        .next()
-        .or_else(|| all.next())
-        .or_else(|| found.differing.first().and_then(|thread| print.value_rows(thread).next())))
+    to(found.first_row(&names, has_numbers(args)))
 }
 
 /// Compares the threads of two runs. Returns the status, and whether they differ.
@@ -344,7 +272,7 @@ impl<'p> Print<'p> {
 
     /// `call 3, after: 5: `, or nothing if numbers are not those of the trace because calls were left out.
     fn numbers(&self, [before, after]: [u64; 2]) -> String {
-        match self.has_numbers() {
+        match has_numbers(self.args) {
             false => String::new(),
             true if before == after => format!("call {}: ", grouped(before)),
             true => {
@@ -528,108 +456,27 @@ impl<'p> Print<'p> {
         }
     }
 
-    fn has_numbers(&self) -> bool {
-        let filter = &self.args.part.filter;
-        // Those of a test begin anew.
-        !self.args.unordered
-            && self.args.ignore.is_empty()
-            && self.args.expect.is_empty()
-            && self.args.part.tests.patterns.is_empty()
-            && filter.include.is_empty()
-            && filter.exclude.is_empty()
-            && !filter.own
-    }
-
     fn rows(&self, records: &mut Records, out: &mut Out) -> Result<(), Failure> {
-        self.call_rows().try_for_each(|row| records.row(&row, out))?;
-        if self.skipped > 0 {
-            return Ok(());
-        }
-        let values = self.found.differing.iter().flat_map(|thread| self.value_rows(thread));
-        values.into_iter().try_for_each(|row| records.row(&row, out))?;
-        Ok(())
+        let (found, names, has_numbers) = (self.found, self.names, has_numbers(self.args));
+        let mut calls = found.call_rows(names, has_numbers, self.skipped, self.most);
+        calls.try_for_each(|row| records.row(&row, out))?;
+        let most = if self.skipped > 0 { 0 } else { self.most };
+        let mut values = found.value_rows(names, has_numbers, most);
+        Ok(values.try_for_each(|row| records.row(&row, out))?)
     }
+}
 
-    /// The calls that differ.
-    fn call_rows(&self) -> impl Iterator<Item = ExactRow<'p>> {
-        let all = self.found.differing.iter().flat_map(|thread| {
-            thread.comparison.differences().iter().map(move |difference| (thread, difference))
-        });
-        let shown = all.skip(self.skipped).take(self.most);
-        shown.flat_map(|(thread, difference)| self.rows_of(thread, difference))
-    }
-
-    fn rows_of(
-        &self,
-        thread: &'p DifferingThread,
-        difference: &'p Difference,
-    ) -> Vec<ExactRow<'p>> {
-        let (titles, comparison) = (self.titles(thread), &thread.comparison);
-        let stack = comparison.stack(difference);
-        let path: Vec<_> =
-            stack.iter().map(|method| self.names.get(*method, NameForm::Full)).collect();
-        let [call_before, call_after] =
-            difference.numbers.map(|number| self.has_numbers().then_some(number));
-        let row = |change, shape: ShapeId, count, moved| ExactRow {
-            thread: titles[0],
-            thread_after: titles[1],
-            call_before,
-            call_after,
-            times: difference.times,
-            change,
-            names: match self.found.shapes.kind(shape) {
-                Kind::Call(method, _) => self.names.columns(method),
-                _ => NameColumns::NOTHING,
-            },
-            count: Some(count),
-            calls: Some(self.found.shapes.calls(shape).saturating_mul(count)),
-            value: None,
-            before: None,
-            after: None,
-            compared: None,
-            moved,
-            path: Chain(path.clone()),
-        };
-        let shifts = difference.shifts.iter().map(|shift| {
-            let change = if shift.is_added { "added" } else { "removed" };
-            row(change, shift.shape, shift.count, comparison.is_moved(shift.shape))
-        });
-        let outcome = difference.outcomes;
-        let outcome = outcome.map(|[_, after]| row(after.word(), difference.shapes[0], 1, false));
-        shifts.chain(outcome).collect()
-    }
-
-    /// The values of a thread that differ.
-    fn value_rows(&self, thread: &'p DifferingThread) -> impl Iterator<Item = ExactRow<'p>> {
-        let titles = self.titles(thread);
-        thread.values.values.iter().take(self.most).map(move |value| {
-            let FirstDifference { texts: [before, after], numbers, stack, .. } = &value.first;
-            let [call_before, call_after] =
-                numbers.map(|number| self.has_numbers().then_some(number));
-            let path = stack.iter().map(|method| self.names.get(*method, NameForm::Full));
-            ExactRow {
-                thread: titles[0],
-                thread_after: titles[1],
-                call_before,
-                call_after,
-                times: value.count,
-                change: "value",
-                names: self.names.columns(value.method),
-                count: None,
-                calls: None,
-                value: Some(&value.name),
-                before: Some(before),
-                after: Some(after),
-                compared: Some(value.compared),
-                moved: false,
-                path: Chain(path.collect()),
-            }
-        })
-    }
-
-    fn titles(&self, thread: &DifferingThread) -> [Option<&'p str>; 2] {
-        self.found.threads(thread).map(|thread| thread.map(|thread| thread.title.as_str()))
-    }
+/// Whether calls have the numbers that they have in their traces.
+fn has_numbers(args: &DiffArgs) -> bool {
+    let filter = &args.part.filter;
+    // Those of a test begin anew.
+    !args.unordered
+        && args.ignore.is_empty()
+        && args.expect.is_empty()
+        && args.part.tests.patterns.is_empty()
+        && filter.include.is_empty()
+        && filter.exclude.is_empty()
+        && !filter.own
 }
 
 /// ` ×2`, if it is more than one.

@@ -4,9 +4,10 @@ use std::io::Write;
 
 use flow_query::analysis::Run;
 use flow_query::ask::{FlakyTest, FlakyTests, FoundFlaky, TestAttempt};
-use flow_query::rows::{Cell, Chain, ExactRow, FlakyRow, NameColumns};
+use flow_query::rows::{Cell, ExactRow, FlakyRow};
 
-use super::exact::{self, Sides};
+use super::exact;
+use super::sides::Sides;
 use crate::args::{DiffArgs, TestsArgs};
 use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
@@ -145,31 +146,10 @@ fn rows(found: &FoundFlaky, max: usize, format: Format, out: &mut Out) -> Result
                 recording_failed: &paths[1],
                 attempt_failed: failed.number,
                 detail: &failed.run.detail,
-                difference: difference.unwrap_or_else(same),
+                difference: difference.unwrap_or(ExactRow { change: "same", ..ExactRow::NOTHING }),
             };
             Ok(records.row(&row, out)?)
         })?;
     }
     Ok(())
-}
-
-/// The row of two attempts that do not differ.
-fn same<'a>() -> ExactRow<'a> {
-    ExactRow {
-        thread: None,
-        thread_after: None,
-        call_before: None,
-        call_after: None,
-        times: 0,
-        change: "same",
-        names: NameColumns::NOTHING,
-        count: None,
-        calls: None,
-        value: None,
-        before: None,
-        after: None,
-        compared: None,
-        moved: false,
-        path: Chain(Vec::new()),
-    }
 }

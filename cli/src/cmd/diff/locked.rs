@@ -8,7 +8,8 @@ use flow_query::analysis::Run;
 use flow_query::ask::{LockDifference, LockedTests, run_with};
 use flow_query::rows::{Cell, LockRow};
 
-use super::exact::{self, Sides};
+use super::exact;
+use super::sides::Sides;
 use crate::args::{DiffArgs, DiffFormat, TestArgs};
 use crate::cmd::line_limit;
 use crate::cmd::test_runs::lock;

@@ -7,6 +7,7 @@ pub(crate) mod flaky;
 mod locked;
 mod methods;
 mod print;
+mod sides;
 mod test_runs;
 
 use std::path::{Path, PathBuf};
@@ -23,10 +24,10 @@ use crate::input::source::{Source, run_of};
 use crate::input::sources;
 use crate::input::times::weight_of;
 use crate::output::{Out, Progress};
-use exact::Sides;
 use flow_query::open::is_log;
 use flow_query::reading::{ContextTree, Selected};
 use print::print;
+use sides::Sides;
 use test_runs::{ComparedTests, TestPairs};
 
 /// What is compared of two tests or threads without `--exact`.

@@ -3,6 +3,7 @@
 mod contents;
 mod in_step;
 mod renamed;
+mod rows;
 mod side;
 mod turns;
 
