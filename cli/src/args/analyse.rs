@@ -418,7 +418,7 @@ impl DiffArgs {
         };
         let mut all: Vec<Given> = self.rows.given();
         all.extend(given(&[("--depth", self.depth.is_some())]));
-        let is_tree = self.rows.tree || self.rows.has_sides();
+        let is_tree = self.rows.is_tree();
         let what = match (of_samples, is_tree) {
             (true, true) => "a tree of samples",
             (true, false) => "a list of samples",

@@ -449,8 +449,8 @@ Total and self are times if the trace has times, else numbers of calls. ~ before
 fewer than about 20 samples, < that no sample saw the method. On a terminal, the heavy part of a bar is self, all of it total. A line of --tree is a path of calls: its \
 number of calls, its total and self time, and its share of all time.
 
-Of an .hpl file, a log of samples of Honest Profiler, and of a trace that has only samples, samples are shown, as a list, \
-with --tree, --callers or --callees as a tree; of other traces with --samples. A sample is the stack of a thread at some \
+Of an .hpl file, a log of samples of Honest Profiler, and of a trace that has only samples, samples are shown; \
+of other traces with --samples. A sample is the stack of a thread at some \
 moment: total counts the samples in which a method is on the stack, self those in which it is the innermost frame. Logs do \
 not say for how long a stack lasted. By default that is until the next sample of the same thread, with --gaps \
 global until the next one of any thread, as Honest Profiler has it. A sample that failed is a call of AGCT, with the \

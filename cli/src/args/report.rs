@@ -180,7 +180,7 @@ impl ReportArgs {
             )));
         }
         let view = &self.view;
-        let is_tree = self.rows.tree || of_samples && self.rows.has_sides();
+        let is_tree = self.rows.is_tree();
         let (what, flags): (_, &[&str]) = if self.writes_page() {
             ("the page", &["--by"])
         } else if view.lines && !of_samples {
@@ -191,8 +191,6 @@ impl ReportArgs {
             ("--exceptions", &["--max"])
         } else if view.paths.is_some() {
             ("--paths", &["--by", "--max"])
-        } else if self.rows.has_sides() && !is_tree {
-            ("callers or callees of calls without --tree", &["--by", "--max"])
         } else {
             match (of_samples, is_tree) {
                 (false, false) => ("a list of methods by their calls", OF_ROWS),

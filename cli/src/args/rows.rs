@@ -22,16 +22,14 @@ pub(crate) enum SortKey {
 #[derive(ClapArgs, Clone, Debug)]
 pub(crate) struct RowArgs {
     /// Show calls and time by path, as a tree
-    ///
-    /// With --callers or --callees: these as a tree.
     #[arg(long, help_heading = VIEWS)]
     pub(crate) tree: bool,
-    /// Show the callers of methods that match this pattern, and how often they call them; repeatable
+    /// Show the callers of methods that match this pattern, and how often they call them, as a tree; repeatable
     ///
     /// Patterns are those of --include.
     #[arg(long, value_name = "GLOB", group = "instead", help_heading = VIEWS)]
     pub(crate) callers: Vec<String>,
-    /// Show the callees of methods that match this pattern; repeatable
+    /// Show the callees of methods that match this pattern, as a tree; repeatable
     #[arg(long, value_name = "GLOB", group = "instead", help_heading = VIEWS)]
     pub(crate) callees: Vec<String>,
     /// Show each thread alone
@@ -46,7 +44,7 @@ pub(crate) struct RowArgs {
     /// meanwhile; self: total without the callees; name.
     #[arg(long, value_name = "COLUMN", help_heading = ORDER)]
     pub(crate) sort: Option<SortKey>,
-    /// Show only rows with at least this share of the whole [default: 1 for trees in text, else 0]
+    /// Show only rows with at least this share of the whole [default: 1 for the tree of all calls in text, else 0]
     #[arg(long, value_name = "PERCENT", value_parser = percentage, help_heading = ORDER)]
     pub(crate) min: Option<f64>,
     /// Show samples, also of a trace that has calls
@@ -82,6 +80,11 @@ impl RowArgs {
     /// Returns whether callers or callees are requested.
     pub(crate) fn has_sides(&self) -> bool {
         !self.callers.is_empty() || !self.callees.is_empty()
+    }
+
+    /// Returns whether rows are those of a tree.
+    pub(crate) fn is_tree(&self) -> bool {
+        self.tree || self.has_sides()
     }
 
     /// Which frames of samples are one.

@@ -235,7 +235,7 @@ pub(super) static TOOLS: [Tool; 12] = [
     Tool {
         name: "report",
         about: "Which methods were called how often and where the time went: a table; with tree, by path; with callers_of or \
-                callees_of, the methods around one. Calls are exact; times are sampled and marked ~ if few samples support them.",
+                callees_of, the paths to one or from it. Calls are exact; times are sampled and marked ~ if few samples support them.",
         words: &["report"],
         parameters: &[
             PATH,
@@ -262,7 +262,7 @@ pub(super) static TOOLS: [Tool; 12] = [
             Parameter::new(
                 "depth",
                 Kind::Number("--depth"),
-                "With tree: only the N outermost levels",
+                "With tree, callers_of or callees_of: only the N outermost levels",
             ),
             INCLUDE,
             EXCLUDE,

@@ -201,44 +201,34 @@ fn report_shows_callers_and_callees() {
     assert_eq!(
         run.out,
         "\
-callers of com.app.Main.work(int): 4 calls
+7 calls in 3 threads
 
-calls  total      %  self      %  caller
-    2      4  66.7%     2  33.3%  com.app.Main.main(String[])
-    2      2  33.3%     2  33.3%  (no recorded caller)
+calls  total       %  self  method
+    4      6   85.7%     4  com.app.Main.work(int)
+    2      4   57.1%     2    com.app.Main.main(String[])
 "
     );
     let run = flow(&["report", "--callees", "com.app.Main"], trace.path());
     assert_eq!(
         run.out,
         "\
-2 methods, called 5×, made 4 calls
+7 calls in 3 threads
 
-calls  total      %  self      %  callee
-    2      4  57.1%     2  28.6%  com.app.Main.work(int)
-    2      2  28.6%     2  28.6%  com.app.Main$Job.<init>()
+calls  total       %  self  method
+    4      6   85.7%     4  com.app.Main.work(int)
+    2      2   28.6%     2    com.app.Main$Job.<init>()
+    1      5   71.4%     1  com.app.Main.main(String[])
+    2      4   57.1%     2    com.app.Main.work(int)
+    2      2   28.6%     2      com.app.Main$Job.<init>()
 "
     );
-    let run = flow(&["report", "--callers", "**#work", "--max", "1"], trace.path());
-    let end = "… 1 more caller with 2 calls left out (--max 1; 0 for all)\n";
-    assert!(run.out.ends_with(end), "{}", run.out);
-
     let run = flow(&["report", "--callers", "**#work", "--format", "csv"], trace.path());
-    assert_eq!(
-        run.out,
-        "trace,method,class,name,descriptor,readable,calls,total,self,unit,total_samples,total_error,self_samples,self_error,waiting\n\
-         .,0,com.app.Main,main,([Ljava/lang/String;)V,com.app.Main.main(String[]),2,4,2,calls,0,0,0,0,\n\
-         .,,,,,,2,2,2,calls,0,0,0,0,\n"
-    );
-    let run = flow(&["report", "--callers", "**#work", "--format", "json"], trace.path());
-    let line: serde_json::Value = serde_json::from_str(run.out.lines().nth(1).unwrap()).unwrap();
-    assert_eq!(
-        line,
-        serde_json::json!({"trace": ".", "method": null, "class": null, "name": null,
-            "descriptor": null, "readable": null, "calls": 2, "total": 2, "self": 2,
-            "unit": "calls", "total_samples": 0, "total_error": 0, "self_samples": 0, "self_error": 0,
-            "waiting": null})
-    );
+    assert_eq!(run.out, "trace,thread,path,parent,depth,method,class,name,descriptor,readable,calls,total,self,unit,total_samples,total_error,self_samples,self_error,waiting\n\
+         .,,1,,0,1,com.app.Main,work,(I)I,com.app.Main.work(int),4,6,4,calls,0,0,0,0,\n\
+         .,,2,1,1,0,com.app.Main,main,([Ljava/lang/String;)V,com.app.Main.main(String[]),2,4,2,calls,0,0,0,0,\n");
+    // The flag for a tree changes nothing.
+    let tree = flow(&["report", "--tree", "--callers", "**#work", "--format", "csv"], trace.path());
+    assert_eq!(tree.out, run.out);
 }
 
 #[test]
@@ -436,7 +426,7 @@ fn calls_that_are_filtered_out_make_no_path() {
         ]
     );
     let run = flow(&["report", "--callers", "**Job", "--exclude", "**#work"], trace.path());
-    assert!(run.out.ends_with("    2  100.0%  com.app.Main.main(String[])\n"), "{}", run.out);
+    assert!(run.out.ends_with("    2      2   66.7%     2    com.app.Main.main(String[])\n"), "{}", run.out);
     let run = flow(&["report", "--paths", "deepest", "--exclude", "**#work"], trace.path());
     assert!(run.out.starts_with("2 frames, in thread 1 main\n"), "{}", run.out);
     let work_only = bare(&[0x81, 0x00, 0x81, 0x00, 0x81, 0x00, 0x81, 0x00]);
@@ -566,13 +556,9 @@ fn limits_are_reported_in_every_format() {
         (
             &["report", "--callers", "**#work", "--max", "1"],
             &one,
-            "1 more caller with 2 calls left out (--max 1; 0 for all)",
+            "1 more row left out (--max 1; 0 for all)",
         ),
-        (
-            &["report", "--callees", "**#main", "--callees", "**#work", "--max", "1"],
-            &one,
-            "1 more callee with 2 calls left out (--max 1; 0 for all)",
-        ),
+        (&["report", "--callees", "**#main", "--callees", "**#work", "--max", "1"], &one, "4 more rows left out (--max 1; 0 for all)"),
         (
             &["report", "--paths", "longest", "--max", "1"],
             &one,

@@ -9,11 +9,10 @@ use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, MarkEncoder, Position};
 use flow_query::rows::{
     ActiveMethodRow, ActiveThreadRow, AffectedRow, AroundRow, CallRow, ChangeRow, CheckRow, Column,
-    ColumnKind, ContextRow, CoroutineRow, EdgeColumns, ExactRow, ExceptionColumns, FindRow,
-    FindingRow, FlakyRow, FrameRow, GraphRow, GrepRow, IndexRow, InfoRow, LineRow, LockRow,
-    MarkRow, MethodRow, NeverCalledRow, NoteRow, OperationCallRow, OperationRow, OverviewRow,
-    PathColumns, ReachedRow, RefreshRow, Row, RunRow, ShapeRow, SlowRow, StepRow, SumRow,
-    TestColumns, ThreadRow,
+    ColumnKind, ContextRow, CoroutineRow, ExactRow, ExceptionColumns, FindRow, FindingRow, FlakyRow, FrameRow,
+    GraphRow, GrepRow, IndexRow, InfoRow, LineRow, LockRow, MarkRow, MethodRow, NeverCalledRow,
+    NoteRow, OperationCallRow, OperationRow, OverviewRow, PathColumns, ReachedRow, RefreshRow, Row,
+    RunRow, ShapeRow, SlowRow, StepRow, SumRow, TestColumns, ThreadRow,
 };
 use tempfile::TempDir;
 
@@ -32,7 +31,7 @@ const TRACE: &str = "the directory, relative to the one that was named; `.` if i
 
 /// The sections whose tables are those of rows, with the line above the table if there are several; the columns; and what
 /// the column `trace` is, if there is one.
-const TABLES: [(&str, &[Column], Option<&str>); 38] = [
+const TABLES: [(&str, &[Column], Option<&str>); 37] = [
     ("flow info|JSON has an object per trace:", InfoRow::COLUMNS, Some(TRACE)),
     ("flow info|CSV has a row per thread:", ThreadRow::COLUMNS, Some("as for JSON")),
     ("flow info --all", RunRow::COLUMNS, None),
@@ -47,7 +46,6 @@ const TABLES: [(&str, &[Column], Option<&str>); 38] = [
     ("flow calls --sql --values", OperationCallRow::COLUMNS, Some(AS_INFO)),
     ("flow report --lines", ReachedRow::COLUMNS, Some(AS_INFO)),
     ("flow report", MethodRow::COLUMNS, Some(AS_INFO)),
-    ("flow report --callers", EdgeColumns::COLUMNS, Some(AS_INFO)),
     ("flow report --lines --samples", LineRow::COLUMNS, Some(AS_INFO)),
     ("flow report --exceptions", ExceptionColumns::COLUMNS, Some(AS_INFO)),
     ("flow report --coroutines", CoroutineRow::COLUMNS, Some(AS_INFO)),
@@ -244,8 +242,8 @@ pub(crate) fn verbs(other: &str) -> Vec<(&'static str, Vec<&str>)> {
         ("flow report --lines", vec!["report", "--lines"]),
         ("flow calls --values", vec!["calls", "--values", "**#work*"]),
         ("flow report", [&["report"][..], &samples].concat()),
-        ("flow report --callers", vec!["report", "--callers", "**#work*"]),
-        ("flow report --callers", vec!["report", "--callees", "**#main*"]),
+        ("flow report --tree", vec!["report", "--callers", "**#work*"]),
+        ("flow report --tree", vec!["report", "--callees", "**#main*"]),
         ("flow report --lines --samples", vec!["report", "--lines", "--samples"]),
         ("flow report --exceptions", vec!["report", "--exceptions"]),
         ("flow report --coroutines", vec!["report", "--coroutines"]),

@@ -221,7 +221,8 @@ fn the_place_of_a_call_begins_a_replay() {
 fn the_callers_of_a_method_that_a_flag_hides_are_not_called_absent() {
     let dir = trace();
     let run = flow(&["report", "--callers", "**#work", "--exclude", "**#work"], dir.path());
-    assert_eq!(run.out, "no call matches **#work that --exclude does not hide\n", "{run:?}");
+    let end = "\nno call matches **#work that --exclude does not hide\n";
+    assert!(run.out.ends_with(end), "{run:?}");
 }
 
 #[test]

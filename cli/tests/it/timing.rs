@@ -339,15 +339,19 @@ fn callers_callees_and_paths_show_durations() {
     };
     shows(
         &["report", "--callers", "**#<init>"],
-        "callers of com.app.Main$Job.<init>(): 2 calls took 2.00 ms\n\n\
-         calls    total       %     self       %  caller\n    \
-             2  2.00 ms  100.0%  2.00 ms  100.0%  com.app.Main.work(int)\n",
+        "5 calls in 1 thread\n\n\
+         calls    total      %     self  method\n    \
+             2  2.00 ms  22.2%  2.00 ms  com.app.Main$Job.<init>()\n    \
+             2  2.00 ms  22.2%  2.00 ms    com.app.Main.work(int)\n    \
+             2  2.00 ms  22.2%  2.00 ms      com.app.Main.main(String[])\n",
     );
     shows(
         &["report", "--callees", "**#main"],
-        "com.app.Main.main(String[]), called 1×, took 9.00 ms and made 2 calls\n\n\
-         calls    total      %     self      %  callee\n    \
-             2  6.00 ms  66.7%  4.00 ms  44.4%  com.app.Main.work(int)\n",
+        "5 calls in 1 thread\n\n\
+         calls    total       %     self  method\n    \
+             1  9.00 ms  100.0%  3.00 ms  com.app.Main.main(String[])\n    \
+             2  6.00 ms   66.7%  4.00 ms    com.app.Main.work(int)\n    \
+             2  2.00 ms   22.2%  2.00 ms      com.app.Main$Job.<init>()\n",
     );
     shows(
         &["report", "--paths", "longest"],
@@ -364,10 +368,11 @@ fn callers_callees_and_paths_show_durations() {
          … 2 more paths with 3 calls that took 5.00 ms left out (--max 1; 0 for all)\n",
     );
     let run = flow(&["report", "--callers", "**#work", "--format", "csv"], dir.path());
-    let row = ".,0,com.app.Main,main,([Ljava/lang/String;)V,com.app.Main.main(String[]),2,6000000,4000000,ns,6,0,4,0,";
-    assert_eq!(run.out.lines().nth(1), Some(row));
+    let row = ".,,2,1,1,0,com.app.Main,main,([Ljava/lang/String;)V,com.app.Main.main(String[]),2,6000000,4000000,ns,6,0,4,0,";
+    assert_eq!(run.out.lines().nth(2), Some(row));
     let run = flow(&["report", "--callees", "**#work", "--format", "json"], dir.path());
-    let line: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+    let line = run.out.lines().nth(1).unwrap();
+    let line: serde_json::Value = serde_json::from_str(line).unwrap();
     let numbers = ["calls", "total", "self", "total_error", "self_error"];
     let found = numbers.map(|key| line[key].as_u64().unwrap());
     assert_eq!(found, [2, 2 * MS, 2 * MS, 0, 0]);

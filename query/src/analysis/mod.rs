@@ -39,17 +39,13 @@ mod requests;
 mod sampled;
 mod slowest;
 
-pub use by_method::{
-    EdgeRow, Edges, Precision, Report, ReportRow, Side, Sums, SumsOf, TimedReport,
-};
-pub use by_path::LargestPaths;
+pub use by_method::{EdgeRow, Edges, Precision, Report, ReportRow, Side, SumsOf, TimedReport};
 pub(crate) use by_path::StackSums;
-pub use by_path::{CallWeight, PathNode};
 pub use by_path::{
-    Graph, PathId, PathLimits, PathRow, PathTree, Paths, ROOT, Rooted, TimeWeight, Weight,
+    CallWeight, Graph, LargestPaths, PathId, PathLimits, PathNode, PathRow, PathTree, Paths, ROOT,
+    Rooted, TimeWeight, Weight,
 };
-pub use called::Called;
-pub use called::CalledShapes;
+pub use called::{Called, CalledShapes};
 pub use deepest::Deepest;
 pub use diff::{Change, ChangeKind, ComparedSums, Counts, Diff, MethodName, Place, Run};
 pub use exceptions::{ExceptionRow, Exceptions, Handler};

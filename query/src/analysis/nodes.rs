@@ -285,27 +285,16 @@ impl<'a> Nodes<'a> {
         self.shown.len()
     }
 
-    /// The calls of each method, by number, and how many calls were made while one of the chosen methods was on the
-    /// stack.
-    pub(super) fn within(&self, is_chosen: impl Fn(u32) -> bool) -> (Vec<u64>, u64) {
+    /// The calls of each method, by number.
+    pub(super) fn calls_of_methods(&self) -> Vec<u64> {
         let mut calls = vec![0_u64; self.numbers()];
-        let mut inside: Vec<u64> = Vec::with_capacity(self.len());
         for node in 0..self.len() {
-            let method = self.method(node);
-            let sum = usize::try_from(method).ok().and_then(|at| calls.get_mut(at));
-            sum.into_iter().for_each(|sum| *sum = sum.saturating_add(self.occurrences(node)));
-            let mut total = 0_u64;
-            if is_chosen(method) {
-                total = self.calls(node);
-            } else {
-                self.each_run(node, |callee, count| {
-                    let of_callee = inside.get(callee).copied().unwrap_or_default();
-                    total = total.saturating_add(of_callee.saturating_mul(count));
-                });
+            let method = usize::try_from(self.method(node)).ok();
+            if let Some(sum) = method.and_then(|method| calls.get_mut(method)) {
+                *sum = sum.saturating_add(self.occurrences(node));
             }
-            inside.push(total);
         }
-        (calls, inside.last().copied().unwrap_or_default())
+        calls
     }
 
     /// By node: the most selected frames that are open at once in it, including its own.

@@ -11,7 +11,7 @@ use flow_codec::format::methods::MethodInfo;
 use flow_codec::read::{Selection, Trace};
 use flow_codec::{Glob, MethodId};
 
-use crate::analysis::{Edges, Report, Side};
+use crate::analysis::{Edges, Side};
 use crate::reading::{Listener, Selected, Soundness, visit_thread};
 use crate::select::Filter;
 
@@ -45,8 +45,8 @@ pub fn suspend_functions(
     listener: &mut impl Listener,
 ) -> (Vec<SuspendFunction>, Soundness) {
     let (states, functions) = found_in(trace);
-    let mut resumed = Edges::new(Report::default(), Side::Callees, |id| states.contains(&id));
-    let mut called = Edges::new(Report::default(), Side::Callers, |id| functions.contains_key(&id));
+    let mut resumed = Edges::new(Side::Callees, |id| states.contains(&id));
+    let mut called = Edges::new(Side::Callers, |id| functions.contains_key(&id));
     let all = Selected::of(Selection::all());
     let mut soundness = Soundness::Whole;
     let files = if functions.is_empty() { &[] } else { trace.files() };

@@ -1,4 +1,4 @@
-//! The rows of methods: of `flow report`, its callers and callees, lines and exceptions.
+//! The rows of methods: of `flow report`, lines and exceptions.
 
 use std::sync::Arc;
 
@@ -14,16 +14,6 @@ crate::rows! {
         method: MethodColumns<'a>,
         #[serde(flatten)]
         place: Option<PlaceColumns<'a>>,
-        #[serde(flatten)]
-        weight: WeightColumns,
-    }
-
-    /// A caller or a callee.
-    pub struct EdgeColumns<'a> {
-        /// the caller, or the callee
-        #[serde(flatten)]
-        method: MethodColumns<'a>,
-        /// of its calls of the methods asked for, or from them
         #[serde(flatten)]
         weight: WeightColumns,
     }

@@ -183,7 +183,7 @@ proptest! {
         let chosen = |method: u64| method == 1 || method == 70_000;
         let neighbours = |side| {
             let chosen = |method: MethodId| chosen(method.get());
-            let mut neighbours = Edges::new(Report::default(), side, chosen);
+            let mut neighbours = Edges::new(side, chosen);
             for events in &threads {
                 play(events, &mut neighbours);
                 neighbours.end_thread();

@@ -643,12 +643,9 @@ fn sums(timeline: Timeline<'_>) -> Sums {
 /// The same by the analyses.
 fn analyses(file: &ThreadFile, selection: &Selection, limits: TimeLimits) -> Sums {
     let clock = Clock::default();
-    let counted = |side| Edges::new(Report::default(), side, is_chosen);
-    let timed = |side| Edges::new(TimedReport::<false>::new(&clock), side, is_chosen);
     let by_calls = (Report::default(), Graph::default());
     let by_time = (TimedReport::<false>::new(&clock), Graph::new(TimeWeight::<false>::new(&clock)));
-    let callers = (counted(Side::Callers), timed(Side::Callers));
-    let sides = (callers, (counted(Side::Callees), timed(Side::Callees)));
+    let sides = (Edges::new(Side::Callers, is_chosen), Edges::new(Side::Callees, is_chosen));
     let mut all = (Summary::default(), (by_calls, (by_time, sides)));
     let mut pass = file.timed_pass(selection, limits, &clock, &mut all).expect("a file");
     while pass.visit_some().expect("sound") {}
@@ -656,15 +653,13 @@ fn analyses(file: &ThreadFile, selection: &Selection, limits: TimeLimits) -> Sum
     let (summary, (by_calls, (by_time, sides))) = all;
     let (mut report, mut graph) = by_calls;
     let (mut timed_report, mut timed_graph) = by_time;
-    let ((mut callers, mut timed_callers), (mut callees, mut timed_callees)) = sides;
+    let (mut callers, mut callees) = sides;
     report.end_thread();
     graph.end_thread();
     timed_report.end_thread();
     timed_graph.end_thread();
     callers.end_thread();
-    timed_callers.end_thread();
     callees.end_thread();
-    timed_callees.end_thread();
 
     let mut sums = Sums { calls: summary.enters, ..Sums::default() };
     let timed: BTreeMap<_, _> =
@@ -689,8 +684,6 @@ fn analyses(file: &ThreadFile, selection: &Selection, limits: TimeLimits) -> Sum
     };
     sums.callers = by_method(callers.rows());
     sums.callees = by_method(callees.rows());
-    assert_eq!(by_method(timed_callers.rows()), sums.callers);
-    assert_eq!(by_method(timed_callees.rows()), sums.callees);
     sums
 }
 

@@ -123,7 +123,7 @@ impl Compared<'_> {
             weight += tree.weight();
             waiting += tree.waiting_ns(tree.root());
             threads += read.threads;
-            let view = match rows.tree || rows.has_sides() {
+            let view = match rows.is_tree() {
                 true => counted.sides(tree, rows, &globs),
                 false => tree.flat(),
             };
@@ -165,7 +165,7 @@ impl Compared<'_> {
     fn print(&self, out: &mut Out) -> Result<(), Failure> {
         let (args, rows) = (self.args, &self.args.rows);
         let is_text = args.format.of_rows() == Format::Text;
-        let is_tree = rows.tree || rows.has_sides();
+        let is_tree = rows.is_tree();
         let (least, max) = match is_tree {
             true => (if is_text { DEFAULT_TREE_PERCENT } else { 0.0 }, DEFAULT_TREE_MAX),
             false => (0.0, DEFAULT_MAX),

@@ -4,7 +4,6 @@
 mod browser;
 mod coroutines;
 pub(crate) mod counted;
-mod edges;
 mod exceptions;
 mod filter;
 mod html;
@@ -17,7 +16,6 @@ mod sums;
 mod table;
 pub(crate) mod tree;
 
-use flow_query::analysis::Side;
 use flow_query::ask::resuming_methods;
 
 use crate::args::ReportArgs;
@@ -60,14 +58,8 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
         args.part.filter.exclude.extend(source.traces.iter().flat_map(resuming_methods));
         return tree::run(&source, of_samples, &args, out);
     }
-    if args.rows.tree || of_samples && args.rows.has_sides() {
+    if args.rows.is_tree() {
         return tree::run(&source, of_samples, args, out);
-    }
-    if !args.rows.callers.is_empty() {
-        return edges::run(Side::Callers, &args.rows.callers, &source, args, out);
-    }
-    if !args.rows.callees.is_empty() {
-        return edges::run(Side::Callees, &args.rows.callees, &source, args, out);
     }
     if let Some(kind) = args.view.paths {
         return paths::run(kind, &source, args, out);

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use flow_codec::read::{Events, ReadRecords, Selection, ShownFrames, ThreadFile, Visit};
 use flow_codec::{Error, MethodId, Offset};
-use flow_query::analysis::{AddShapes, EdgeRow, Edges, Report, Side};
+use flow_query::analysis::{AddShapes, EdgeRow, Edges, Side};
 use flow_query::dag::Dag;
 use flow_query::tree::SelectedTree;
 
@@ -15,7 +15,7 @@ use crate::output::{Labels, escaped, grouped};
 /// For how long events are read before the screen and keys have their turn.
 const TURN: Duration = Duration::from_millis(30);
 
-type OfMethod = Edges<Report, Box<dyn FnMut(MethodId) -> bool>>;
+type OfMethod = Edges<Box<dyn FnMut(MethodId) -> bool>>;
 
 /// The edges of the call graph at a method, while events are added up.
 pub(super) struct Neighbours {
@@ -36,9 +36,7 @@ impl Neighbours {
         file: &ThreadFile,
         tree: &mut SelectedTree,
     ) -> Result<Self, Error> {
-        let edges = |side| -> OfMethod {
-            Edges::new(Report::default(), side, Box::new(move |id| id == method))
-        };
+        let edges = |side| -> OfMethod { Edges::new(side, Box::new(move |id| id == method)) };
         let mut this = Self {
             method,
             callers: edges(Side::Callers),

@@ -11,7 +11,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use super::labels::{NO_LABEL, Side, label_sums};
 use crate::analysis::nodes::{AddShapes, Nodes};
 use crate::analysis::numbering::{Numbering, index};
-use crate::analysis::{Report, ReportRow, SumsOf, TimedReport};
+use crate::analysis::{Report, ReportRow, SumsOf};
 use crate::dag::Dag;
 use flow_codec::MethodId;
 use flow_codec::read::{Selection, Visit};
@@ -19,58 +19,19 @@ use flow_codec::read::{Selection, Visit};
 /// The calls between one method and the chosen ones. `None`: the calls of which no caller was recorded.
 pub type EdgeRow = SumsOf<Option<MethodId>>;
 
-/// A report, weighed by calls or by time.
-pub trait Sums: Visit {
-    /// Calls so far, or the time in nanoseconds.
-    fn now(&self) -> u64;
-    /// Ends a thread.
-    fn end_thread(&mut self);
-    /// The rows, the largest total first.
-    fn rows(&self) -> Vec<ReportRow>;
-}
-
-impl Sums for Report {
-    fn now(&self) -> u64 {
-        self.calls()
-    }
-
-    fn end_thread(&mut self) {
-        self.end_thread();
-    }
-
-    fn rows(&self) -> Vec<ReportRow> {
-        self.rows()
-    }
-}
-
-impl<const CPU: bool> Sums for TimedReport<'_, CPU> {
-    #[inline]
-    fn now(&self) -> u64 {
-        self.now_ns()
-    }
-
-    fn end_thread(&mut self) {
-        self.end_thread();
-    }
-
-    fn rows(&self) -> Vec<ReportRow> {
-        self.rows()
-    }
-}
-
 /// Adds up the calls between chosen methods and their callers or callees, in any number of threads, one after
 /// the other. A method that calls itself is its own caller and callee. Memory: a few bytes for each method
 /// and each open frame.
 ///
 /// ```
 /// use flow_codec::MethodId;
-/// use flow_query::analysis::{Edges, Report, Side};
+/// use flow_query::analysis::{Edges, Side};
 /// use flow_codec::read::{FlowReader, ReadRecords};
 ///
 /// // 1 calls 2, which calls itself.
 /// let bytes: &[u8] = &[0x81, 0x82, 0x82, 0x02];
 /// let (one, two) = (MethodId::new(1).unwrap(), MethodId::new(2).unwrap());
-/// let mut callers = Edges::new(Report::default(), Side::Callers, |method| method == two);
+/// let mut callers = Edges::new(Side::Callers, |method| method == two);
 /// FlowReader::new(bytes).visit_all(&mut callers)?;
 /// callers.end_thread();
 /// let rows: Vec<_> = callers.rows().iter().map(|row| (row.method, row.calls, row.total)).collect();
@@ -78,7 +39,7 @@ impl<const CPU: bool> Sums for TimedReport<'_, CPU> {
 /// # Ok::<(), flow_codec::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Edges<S, F> {
+pub struct Edges<F> {
     side: Side,
     chosen: F,
     numbering: Numbering,
@@ -86,11 +47,7 @@ pub struct Edges<S, F> {
     calls: Vec<Option<u64>>,
     /// The methods of the open frames.
     stack: Vec<NonZeroU32>,
-    report: S,
-    /// How many frames of chosen methods are open, since when, and the sum of earlier ones.
-    inside: u64,
-    since: u64,
-    total: u64,
+    report: Report,
 }
 
 /// The report counts calls under labels: this one for calls without a recorded caller, [`OTHERS`] for calls
@@ -98,7 +55,7 @@ pub struct Edges<S, F> {
 const NOBODY: u64 = 0;
 const OTHERS: u64 = 1;
 
-impl<S: Sums, F: FnMut(MethodId) -> bool> Visit for Edges<S, F> {
+impl<F: FnMut(MethodId) -> bool> Visit for Edges<F> {
     #[inline]
     fn enter(&mut self, method: MethodId) {
         let callee = self.meet(method);
@@ -114,10 +71,6 @@ impl<S: Sums, F: FnMut(MethodId) -> bool> Visit for Edges<S, F> {
         };
         if let Some(Some(calls)) = self.calls.get_mut(index(callee)) {
             *calls += 1;
-            if self.inside == 0 {
-                self.since = self.report.now();
-            }
-            self.inside += 1;
         }
         self.stack.push(callee);
         if let Some(label) = MethodId::new(other) {
@@ -129,19 +82,11 @@ impl<S: Sums, F: FnMut(MethodId) -> bool> Visit for Edges<S, F> {
     fn exit(&mut self, count: NonZeroU64) {
         self.report.exit(count);
         let count = usize::try_from(count.get()).unwrap_or(usize::MAX);
-        for _ in 0..count.min(self.stack.len()) {
-            let left = self.stack.pop();
-            if left.is_some_and(|method| self.is_chosen(method)) {
-                self.inside -= 1;
-                if self.inside == 0 {
-                    self.total += self.report.now().saturating_sub(self.since);
-                }
-            }
-        }
+        self.stack.truncate(self.stack.len().saturating_sub(count));
     }
 }
 
-impl<F: FnMut(MethodId) -> bool> AddShapes for Edges<Report, F> {
+impl<F: FnMut(MethodId) -> bool> AddShapes for Edges<F> {
     fn add_shapes(&mut self, dag: &Dag, selection: &Selection) -> bool {
         // The caller of a shape could be any of those around callers that are left out.
         if !selection.is_all() {
@@ -170,19 +115,18 @@ impl<F: FnMut(MethodId) -> bool> AddShapes for Edges<Report, F> {
             }
         }
         self.report.add_to_all(nodes.all_calls());
-        let (calls, total) = nodes.within(|method| known(method).1);
+        let calls = nodes.calls_of_methods();
         for (method, calls) in nodes.numbering.methods().iter().zip(calls.iter().skip(1)) {
             let number = self.numbering.number(*method);
             if let Some(Some(sum)) = self.calls.get_mut(index(number)) {
                 *sum = sum.saturating_add(*calls);
             }
         }
-        self.total = self.total.saturating_add(total);
         true
     }
 }
 
-impl<S: Sums, F: FnMut(MethodId) -> bool> Edges<S, F> {
+impl<F: FnMut(MethodId) -> bool> Edges<F> {
     /// The number of a method, for which is known whether it is chosen.
     #[inline]
     fn meet(&mut self, method: MethodId) -> NonZeroU32 {
@@ -194,19 +138,15 @@ impl<S: Sums, F: FnMut(MethodId) -> bool> Edges<S, F> {
         number
     }
 
-    /// Adds up the edges of the methods that `chosen` selects, weighed as this empty report does. `chosen` is
-    /// called once for each method.
-    pub fn new(report: S, side: Side, chosen: F) -> Self {
+    /// Adds up the edges of the methods that `chosen` selects, which is called once for each method.
+    pub fn new(side: Side, chosen: F) -> Self {
         Self {
             side,
             chosen,
             numbering: Numbering::default(),
             calls: vec![None],
             stack: Vec::new(),
-            report,
-            inside: 0,
-            since: 0,
-            total: 0,
+            report: Report::default(),
         }
     }
 
@@ -228,12 +168,6 @@ impl<S: Sums, F: FnMut(MethodId) -> bool> Edges<S, F> {
         let calls = self.calls.iter().skip(1);
         let methods = self.numbering.methods().iter().copied();
         methods.zip(calls).filter_map(|(method, calls)| Some((method, (*calls)?))).collect()
-    }
-
-    /// Calls made while one of the chosen methods was on the stack; or that time in nanoseconds.
-    #[must_use]
-    pub fn total(&self) -> u64 {
-        self.total
     }
 
     /// The callers or callees, the largest total first.

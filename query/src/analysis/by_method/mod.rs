@@ -5,7 +5,7 @@ mod labels;
 mod report;
 mod timed_report;
 
-pub use self::edges::{EdgeRow, Edges, Sums};
+pub use self::edges::{EdgeRow, Edges};
 pub use self::labels::Side;
 pub use self::report::{Precision, Report, ReportRow, SumsOf};
 pub use self::timed_report::TimedReport;

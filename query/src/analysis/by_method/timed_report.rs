@@ -170,12 +170,6 @@ impl<'c, const CPU: bool> TimedReport<'c, CPU> {
         number
     }
 
-    /// The time of the last event.
-    #[inline]
-    pub(in crate::analysis) fn now_ns(&self) -> u64 {
-        self.clock.now(Self::AXIS).ns
-    }
-
     /// Adds what has passed since the last event to the innermost frame.
     #[inline(always)]
     fn pass(&mut self) {

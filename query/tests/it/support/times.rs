@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 
 use flow_codec::MethodId;
 use flow_codec::read::{Clock, Selection, ThreadFile, TimeAxis, TimeLimits, Visit};
-use flow_query::analysis::{Edges, Graph, Side, TimeWeight, TimedReport};
+use flow_query::analysis::{Graph, TimeWeight, TimedReport};
 
 /// A call of a visitor, with its time in nanoseconds.
 #[derive(Clone, Copy, Debug)]
@@ -120,8 +120,6 @@ pub(crate) fn check_times(file: &ThreadFile, limits: TimeLimits) {
     let end = visit(file, &clock, TimeLimits::NONE, &mut all);
     let expected = within(&calls(&all.visited, end), limits);
 
-    check_edges(file, limits, &expected);
-
     let clock = Clock::default();
     let mut visitors = (
         Listener { clock: &clock, visited: Vec::new() },
@@ -145,64 +143,5 @@ pub(crate) fn check_times(file: &ThreadFile, limits: TimeLimits) {
     assert_eq!(tree.rows().count(), sums.paths.len());
     for (path, row) in tree.rows() {
         assert_eq!(row.self_weight, sums.paths[&tree.stack(path)], "{row:?}");
-    }
-}
-
-/// Compares the callers and callees of a third of all methods with the same calls.
-fn check_edges(file: &ThreadFile, limits: TimeLimits, calls: &[Call]) {
-    let is_chosen = |method: MethodId| method.get() % 3 == 1;
-    for side in [Side::Callers, Side::Callees] {
-        let clock = Clock::default();
-        let mut edges = Edges::new(TimedReport::<false>::new(&clock), side, is_chosen);
-        visit(file, &clock, limits, &mut edges);
-        edges.end_thread();
-
-        // Each call with the caller or callee for which it counts.
-        let mut stack: Vec<MethodId> = Vec::new();
-        let mut labelled: Vec<(Call, Option<Option<MethodId>>)> = Vec::new();
-        for call in calls {
-            stack.truncate(call.depth);
-            let caller = stack.last().copied();
-            stack.push(call.method);
-            labelled.push((
-                *call,
-                match side {
-                    Side::Callers => is_chosen(call.method).then_some(caller),
-                    Side::Callees => caller.is_some_and(is_chosen).then_some(Some(call.method)),
-                },
-            ));
-        }
-        let mut expected: BTreeMap<Option<MethodId>, (u64, u64, u64)> = BTreeMap::new();
-        let (mut open, mut duration) = (Vec::<(Call, Option<Option<MethodId>>)>::new(), 0_u64);
-        for &(call, label) in &labelled {
-            open.truncate(call.depth);
-            let time = call.end - call.begin;
-            if let Some((_, Some(caller))) = open.last() {
-                expected.get_mut(caller).expect("it was entered").2 -= time;
-            }
-            if let Some(label) = label {
-                let is_outermost = !open.iter().any(|(_, other)| *other == Some(label));
-                let sums = expected.entry(label).or_default();
-                sums.0 += 1;
-                sums.1 += if is_outermost { time } else { 0 };
-                sums.2 += time;
-            }
-            if is_chosen(call.method) && !open.iter().any(|(outer, _)| is_chosen(outer.method)) {
-                duration += time;
-            }
-            open.push((call, label));
-        }
-        let rows = edges.rows();
-        assert_eq!(rows.len(), expected.len());
-        for row in rows {
-            let (calls, total, self_time) = expected[&row.method];
-            let expected = (calls, total, self_time);
-            assert_eq!((row.calls, row.total, row.self_weight), expected, "{side:?} {row:?}");
-        }
-        assert_eq!(edges.total(), duration);
-        let calls_of = |method| calls.iter().filter(|call| call.method == method).count() as u64;
-        for (method, count) in edges.chosen() {
-            assert!(is_chosen(method) && count == calls_of(method), "{method}");
-        }
     }
 }

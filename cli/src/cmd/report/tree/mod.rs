@@ -1,4 +1,4 @@
-//! `flow report --tree`: calls or samples by path, as a tree; the same of the callers or callees of some methods.
+//! `flow report --tree`: calls or samples by path, as a tree; with `--callers` or `--callees`, those of some methods.
 
 mod print;
 pub(crate) mod select;

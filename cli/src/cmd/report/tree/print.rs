@@ -13,7 +13,7 @@ use crate::args::{Format, PercentOf, ReportArgs};
 use crate::failure::Failure;
 use crate::input::source::answer::Answer;
 use crate::output::{
-    Labels, Out, Shares, Table, Weight, beyond, duration, indent, percent, plural,
+    Labels, Out, Shares, Table, Weight, beyond, duration, escaped, indent, percent, plural,
 };
 
 /// The least share of paths in text by default.
@@ -116,14 +116,17 @@ impl<'a, 's> TreePrinter<'a, 's> {
     }
 
     fn min_percent(&self) -> f64 {
-        self.args.rows.min.unwrap_or(if self.answer.is_text() { DEFAULT_MIN_PERCENT } else { 0.0 })
+        // Whoever asks about methods wants to see them, however small their share is.
+        let is_pruned = self.answer.is_text() && !self.args.rows.has_sides();
+        self.args.rows.min.unwrap_or(if is_pruned { DEFAULT_MIN_PERCENT } else { 0.0 })
     }
 
     fn text(&mut self, tree: &PathTree, selected: &Selected, out: &mut Out) -> Result<(), Failure> {
         if tree.is_empty() {
-            return match self.args.rows.conditions.is_empty() {
-                true => Ok(()),
-                false => Ok(writeln!(out, "\n{NONE_MEETS}")?),
+            return match (self.args.rows.conditions.is_empty(), self.args.rows.has_sides()) {
+                (false, _) => Ok(writeln!(out, "\n{NONE_MEETS}")?),
+                (true, true) => Ok(writeln!(out, "\n{}", self.no_match())?),
+                (true, false) => Ok(()),
             };
         }
         let counted = self.counted;
@@ -144,6 +147,17 @@ impl<'a, 's> TreePrinter<'a, 's> {
         table.column("method", names);
         out.write_all(b"\n")?;
         Ok(table.print(out)?)
+    }
+
+    /// Describes that none of the methods was called whose callers or callees are requested.
+    fn no_match(&self) -> String {
+        let filter = &self.args.part.filter;
+        let hides = match filter.flags() {
+            Some(flags) => format!(" that {flags} does not hide"),
+            None => String::new(),
+        };
+        let patterns = self.args.rows.sides().join(", ");
+        escaped(&format!("no call matches {patterns}{hides}")).into_owned()
     }
 
     /// Describes what is left out, and by which options.
