@@ -34,7 +34,7 @@ use self::help::{
     TESTS_HELP, TOP_HELP, VIEW_HELP, by_purpose,
 };
 pub(crate) use self::live::{ListenArgs, McpArgs, ReportKind};
-pub(crate) use self::read::{CheckArgs, DumpArgs, IndexArgs, InfoArgs, ReplayArgs, ThreadKey};
+pub(crate) use self::read::{CheckArgs, DumpArgs, IndexArgs, InfoArgs, ReplayArgs};
 pub(crate) use self::record::{AgentArgs, AttachArgs, DetachArgs, RecordArgs, SnapshotArgs};
 pub(crate) use self::report::{LinesArgs, PathsKind, ReportArgs};
 pub(crate) use self::rows::{PercentOf, RowArgs, SortKey, ThreadsBy};

@@ -2,32 +2,32 @@
 
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, ValueEnum, ValueHint};
+use clap::{Args as ClapArgs, ValueHint};
 
 use super::calls::FollowArgs;
 use crate::input::flags::{
     FilterArgs, ORDER, OUTPUT, PartArgs, SELECTION, SourceArgs, ThreadArgs, TimeArgs, VIEWS,
 };
 use crate::input::place::From;
-use crate::input::values::{count, positive, size};
+use crate::input::values::{count, one_of, positive, size};
 use crate::output::Format;
+use flow_query::ask::ThreadOrder;
 use flow_query::select::nanoseconds;
 
 /// The heading of what is shown of each call.
 const DETAILS: &str = "Details of calls";
 
 /// Columns to sort threads by.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum ThreadKey {
-    Thread,
-    Kind,
-    Calls,
-    MaxFrames,
-    Bytes,
-    Cpu,
-    State,
-    Name,
-}
+const THREAD_ORDERS: [(&str, ThreadOrder); 8] = [
+    ("thread", ThreadOrder::Thread),
+    ("kind", ThreadOrder::Kind),
+    ("calls", ThreadOrder::Calls),
+    ("max-frames", ThreadOrder::MaxFrames),
+    ("bytes", ThreadOrder::Bytes),
+    ("cpu", ThreadOrder::Cpu),
+    ("state", ThreadOrder::State),
+    ("name", ThreadOrder::Name),
+];
 
 #[derive(ClapArgs, Debug)]
 pub(crate) struct InfoArgs {
@@ -41,8 +41,8 @@ pub(crate) struct InfoArgs {
     ///
     /// Numbers: the largest first, except for ids.
     #[arg(help_heading = ORDER)]
-    #[arg(long, value_name = "COLUMN", default_value = "thread")]
-    pub(crate) sort: ThreadKey,
+    #[arg(long, value_name = "COLUMN", default_value = "thread", value_parser = one_of(&THREAD_ORDERS))]
+    pub(crate) sort: ThreadOrder,
     /// Name the methods that the engine left out, and show each thread
     #[arg(help_heading = OUTPUT)]
     #[arg(long)]

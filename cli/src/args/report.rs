@@ -6,7 +6,7 @@ use clap::{Args as ClapArgs, ValueEnum, ValueHint};
 use flow_query::profile::FrameGrouping;
 
 use super::given::{Given, expect, given};
-use super::rows::{FramesBy, RowArgs, SortKey};
+use super::rows::{RowArgs, SortKey};
 use crate::failure::Failure;
 use crate::input::flags::{ORDER, OUTPUT, PartArgs, SourceArgs, TimeArgs, VIEWS, WeightArgs};
 use crate::input::values::{count, positive};
@@ -150,13 +150,13 @@ impl ReportArgs {
     }
 
     /// Which frames of samples are one, if that is requested.
-    pub(crate) fn frames(&self) -> Option<FramesBy> {
-        self.rows.frames.or(self.view.lines.then_some(FramesBy::Line))
+    pub(crate) fn frames(&self) -> Option<FrameGrouping> {
+        self.rows.frames.or(self.view.lines.then_some(FrameGrouping::Line))
     }
 
     /// Which frames of samples are one.
     pub(crate) fn frame_grouping(&self) -> FrameGrouping {
-        self.frames().map_or(FrameGrouping::Method, FramesBy::grouping)
+        self.frames().unwrap_or(FrameGrouping::Method)
     }
 
     /// The flags that are given and that some views do not have.

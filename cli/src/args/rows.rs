@@ -6,7 +6,13 @@ use flow_query::profile::{FrameGrouping, GapRule};
 use super::given::{Given, given};
 use crate::input::conditions::Condition;
 use crate::input::flags::{ORDER, SAMPLES, VIEWS};
-use crate::input::values::percentage;
+use crate::input::values::{one_of, percentage};
+
+/// Which frames are one.
+const FRAMES: [(&str, FrameGrouping); 3] =
+    [("method", FrameGrouping::Method), ("line", FrameGrouping::Line), ("bci", FrameGrouping::Bci)];
+/// How long a sample lasts.
+const GAPS: [(&str, GapRule); 2] = [("thread", GapRule::Thread), ("global", GapRule::Global)];
 
 /// Columns to sort a report by.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,8 +60,8 @@ pub(crate) struct RowArgs {
     #[arg(long, help_heading = SAMPLES)]
     pub(crate) calls: bool,
     /// Which frames are one: those of a method, at a line of it, or at an instruction [default: method]
-    #[arg(long, value_name = "WHAT", help_heading = SAMPLES)]
-    pub(crate) frames: Option<FramesBy>,
+    #[arg(long, value_name = "WHAT", value_parser = one_of(&FRAMES), help_heading = SAMPLES)]
+    pub(crate) frames: Option<FrameGrouping>,
     /// Show only rows that meet this condition, and in trees their callers; repeatable, then all must be met
     ///
     /// A text (name, class, method, source, thread) and is, starts, ends, contains or matches (a regular expression); or
@@ -67,8 +73,8 @@ pub(crate) struct RowArgs {
     #[arg(long, value_name = "WHAT", help_heading = SAMPLES)]
     pub(crate) percent_of: Option<PercentOf>,
     /// How long a sample of a log lasts: until the next one of its thread, or of any thread [default: thread]
-    #[arg(long, value_name = "RULE", help_heading = SAMPLES)]
-    pub(crate) gaps: Option<Gaps>,
+    #[arg(long, value_name = "RULE", value_parser = one_of(&GAPS), help_heading = SAMPLES)]
+    pub(crate) gaps: Option<GapRule>,
 }
 
 impl RowArgs {
@@ -89,7 +95,7 @@ impl RowArgs {
 
     /// Which frames of samples are one.
     pub(crate) fn grouping(&self) -> FrameGrouping {
-        self.frames.map_or(FrameGrouping::Method, FramesBy::grouping)
+        self.frames.unwrap_or(FrameGrouping::Method)
     }
 
     /// Which threads are one.
@@ -103,10 +109,7 @@ impl RowArgs {
 
     /// How long a sample of a log lasts.
     pub(crate) fn gaps(&self) -> GapRule {
-        match self.gaps {
-            None | Some(Gaps::Thread) => GapRule::Thread,
-            Some(Gaps::Global) => GapRule::Global,
-        }
+        self.gaps.unwrap_or(GapRule::Thread)
     }
 
     /// The methods whose callers or callees are requested.
@@ -129,14 +132,6 @@ impl RowArgs {
     }
 }
 
-/// Which frames are one.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum FramesBy {
-    Method,
-    Line,
-    Bci,
-}
-
 /// Which threads are one: all, those with the same name, or none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ThreadsBy {
@@ -151,22 +146,4 @@ pub(crate) enum PercentOf {
     All,
     Thread,
     Parent,
-}
-
-/// How long a sample lasts.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Gaps {
-    Thread,
-    Global,
-}
-
-impl FramesBy {
-    /// Which frames are one.
-    pub(crate) fn grouping(self) -> FrameGrouping {
-        match self {
-            Self::Method => FrameGrouping::Method,
-            Self::Line => FrameGrouping::Line,
-            Self::Bci => FrameGrouping::Bci,
-        }
-    }
 }

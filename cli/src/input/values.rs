@@ -2,11 +2,23 @@
 
 use std::convert::Infallible;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use flow_codec::Glob;
 use flow_options::parse_bytes;
 
 pub(super) fn glob(text: &str) -> Result<Glob, Infallible> {
     Ok(Glob::new(text))
+}
+
+/// Parses one of these words, and returns what it means.
+pub(crate) fn one_of<T: Copy + Send + Sync + 'static>(
+    words: &'static [(&'static str, T)],
+) -> impl TypedValueParser<Value = T> {
+    let parser = PossibleValuesParser::new(words.iter().map(|(word, _)| *word));
+    parser.try_map(|found| {
+        let meant = words.iter().find(|(word, _)| *word == found);
+        meant.map(|(_, meant)| *meant).ok_or("expected one of the words")
+    })
 }
 
 /// Parses a number from 0 on.

@@ -10,12 +10,12 @@ use std::io::Write;
 
 use self::print::print;
 use self::threads::print_threads;
-use crate::args::{Format, InfoArgs, ThreadKey};
+use crate::args::{Format, InfoArgs};
 use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
 use crate::input::source::Source;
 use crate::output::{Out, Progress, Records, left_out, plural};
-use flow_query::ask::{Info, ThreadOrder};
+use flow_query::ask::Info;
 use flow_query::open::is_log;
 use flow_query::rows::ThreadRow;
 use flow_query::select::Threads;
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
     let format = args.source.format;
     let max = line_limit(args.max, format, DEFAULT_ROWS);
     let question = Info::of(Threads::of(&args.threads.patterns))
-        .sorted_by(args.sort.into())
+        .sorted_by(args.sort)
         .at_most(max)
         .join_alike(format == Format::Text && !args.all_threads && !args.verbose);
     let mut progress = Progress::new(source.bytes(), out);
@@ -73,17 +73,3 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
     Ok(status)
 }
 
-impl From<ThreadKey> for ThreadOrder {
-    fn from(key: ThreadKey) -> Self {
-        match key {
-            ThreadKey::Thread => Self::Thread,
-            ThreadKey::Kind => Self::Kind,
-            ThreadKey::Calls => Self::Calls,
-            ThreadKey::MaxFrames => Self::MaxFrames,
-            ThreadKey::Bytes => Self::Bytes,
-            ThreadKey::Cpu => Self::Cpu,
-            ThreadKey::State => Self::State,
-            ThreadKey::Name => Self::Name,
-        }
-    }
-}
