@@ -7,12 +7,11 @@
 //! | How long did each method run? Where did the time go? | [`TimedReport`], [`Graph`] weighed by [`TimeWeight`] |
 //! | Which calls lasted longest? | [`Slowest`] |
 //! | The same, for the calls made in chosen methods only | [`Rooted`] around a [`Graph`] |
-//! | Who calls a method, and whom does it call? For how long? | [`Edges`]; as a tree [`PathTree::callers`], [`PathTree::callees`] |
+//! | Who calls a method, and whom does it call? | [`Edges`]; as a tree, with times, [`PathTree::callers`], [`PathTree::callees`] |
 //! | Where did samples of stacks go? | [`PathTree`], from [`Frames`](crate::profile::Frames) |
 //! | Which exceptions ended calls, and which methods caught them? | [`Exceptions`] |
-//! | Which statements, requests or messages were there, by the rules of a preset? | [`FindOperations`] |
-//! | What did threads hand to each other, by the rules of a preset? | [`FindHandOvers`] |
-//! | What did a thread work for, and when, by the rules of a preset? | [`FindContexts`] |
+//! | Which statements, requests or messages were there, by the rules of a preset? | [`Operations`](crate::ask::Operations) |
+//! | What do threads hand to each other, and what do they work for, by the rules of presets? | [`Request`](crate::open::Request) |
 //! | What was the deepest stack? | [`Deepest`] |
 //! | How many calls were there, and of which methods the first ones? | [`Called`] |
 //! | What changed between two runs? | [`Diff`] |
@@ -22,7 +21,7 @@
 //!
 //! All but [`Diff`] receive the events of one thread after the other, each followed by `end_thread`: records
 //! ([`Visit`](flow_codec::read::Visit)), for times from a [`Pass`](flow_codec::read::Pass) whose clock they share;
-//! [`Slowest`], [`Exceptions`] and [`FindOperations`] the events of a [`Timeline`](flow_codec::read::Timeline). None opens a file.
+//! [`Slowest`] and [`Exceptions`] the events of a [`Timeline`](flow_codec::read::Timeline). None opens a file.
 
 mod by_method;
 mod by_path;

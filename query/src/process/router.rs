@@ -64,7 +64,7 @@ pub enum Cause {
     Suspended,
     /// They cannot be read.
     Damaged,
-    /// They were not read, to [keep up](super::Follower::of_newest).
+    /// They were not read, to keep up with a program.
     Skipped {
         /// How many bytes.
         bytes: u64,

@@ -285,7 +285,8 @@ impl SelectedTree {
         Some(SelectedCalls { ranges: self.calls.ranges.clone(), counts })
     }
 
-    /// [Searches](LazyTree::search) the events for a shown call whose method is wanted.
+    /// Searches the events for a shown call whose method is wanted: forwards for the first one from a number on, backwards for the
+    /// last one before it. Reads at most `most` intervals of the [index](flow_codec::index::INTERVAL_BYTES).
     ///
     /// # Errors
     /// As those of [`LazyTree::call`].

@@ -99,7 +99,7 @@ impl Comparison {
         Self::in_order(CallOrder::Counts, shapes, [before, after], most)
     }
 
-    /// Compares two shapes that were joined [in this order](super::Join::in_order). Without an order, numbers of calls mean nothing.
+    /// Compares two shapes that were joined in this order. Without an order, numbers of calls mean nothing.
     #[must_use]
     pub(crate) fn in_order(
         order: CallOrder,
