@@ -340,10 +340,10 @@ fn callers_callees_and_paths_show_durations() {
     shows(
         &["report", "--callers", "**#<init>"],
         "5 calls in 1 thread\n\n\
-         calls    total      %     self  method\n    \
-             2  2.00 ms  22.2%  2.00 ms  com.app.Main$Job.<init>()\n    \
-             2  2.00 ms  22.2%  2.00 ms    com.app.Main.work(int)\n    \
-             2  2.00 ms  22.2%  2.00 ms      com.app.Main.main(String[])\n",
+         calls    total       %     self  method\n    \
+             2  2.00 ms   22.2%  2.00 ms  com.app.Main$Job.<init>()\n    \
+             2  2.00 ms   22.2%  2.00 ms    com.app.Main.work(int)\n    \
+             2  2.00 ms   22.2%  2.00 ms      com.app.Main.main(String[])\n",
     );
     shows(
         &["report", "--callees", "**#main"],
