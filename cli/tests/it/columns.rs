@@ -242,8 +242,6 @@ pub(crate) fn verbs(other: &str) -> Vec<(&'static str, Vec<&str>)> {
         ("flow report --lines", vec!["report", "--lines"]),
         ("flow calls --values", vec!["calls", "--values", "**#work*"]),
         ("flow report", [&["report"][..], &samples].concat()),
-        ("flow report --tree", vec!["report", "--callers", "**#work*"]),
-        ("flow report --tree", vec!["report", "--callees", "**#main*"]),
         ("flow report --lines --samples", vec!["report", "--lines", "--samples"]),
         ("flow report --exceptions", vec!["report", "--exceptions"]),
         ("flow report --coroutines", vec!["report", "--coroutines"]),
