@@ -1,5 +1,5 @@
-//! Rewrites every method of many classes, without a JVM: `rewrite [--lines] [--values] [--fields]
-//! [--instructions] [--exceptions] IN OUT`, which also record lines, values, accesses to fields and elements, instructions, and
+//! Rewrites every method of many classes, without a JVM: `rewrite [--lines | --lines-once | --lines-alone] [--values]
+//! [--fields] [--instructions] [--exceptions] IN OUT`, which also record lines (each once, or without calls), values, accesses to fields and elements, instructions, and
 //! exceptions that reach handlers.
 //!
 //! Class files below the directory `IN` get probes and are written to the same place below `OUT`; unchanged
@@ -17,7 +17,7 @@ use std::{env, fs, io};
 
 use flow_codec::MethodId;
 use flowagent::rewrite::{
-    ClassFile, ConstructorCall, Detail, Ids, Malformed, Probes, Skip, rewrite,
+    ClassFile, ConstructorCall, Detail, Ids, LineProbes, Malformed, Probes, Skip, rewrite,
 };
 
 fn main() -> ExitCode {
@@ -25,7 +25,12 @@ fn main() -> ExitCode {
     let mut has =
         |flag| arguments.extract_if(.., |argument| argument.as_os_str() == flag).count() > 0;
     let detail = Detail {
-        lines: has("--lines"),
+        lines: match (has("--lines"), has("--lines-once"), has("--lines-alone")) {
+            (false, false, false) => LineProbes::None,
+            (true, false, false) => LineProbes::Each,
+            (_, true, false) => LineProbes::Once,
+            (_, _, true) => LineProbes::Alone,
+        },
         values: has("--values"),
         accesses: has("--fields"),
         instructions: has("--instructions"),
@@ -34,7 +39,7 @@ fn main() -> ExitCode {
     };
     let [input, output] = arguments.as_slice() else {
         eprintln!(
-            "usage: rewrite [--lines] [--values] [--fields] [--instructions] [--exceptions] IN OUT"
+            "usage: rewrite [--lines | --lines-once | --lines-alone] [--values] [--fields] [--instructions] [--exceptions] IN OUT"
         );
         return ExitCode::from(2);
     };
@@ -169,7 +174,11 @@ impl Tally {
                     };
                     let callees = plan.calls.iter().map(|call| numbers.callee(call)).collect();
                     let fields = plan.fields.iter().map(|_| numbers.fresh()).collect();
-                    chosen.push((number, plan, Ids { method: id, callees, fields }));
+                    chosen.push((
+                        number,
+                        plan,
+                        Ids { method: id, callees, fields, first_place: 0 },
+                    ));
                 }
                 Err(skip) => *self.skipped.entry(skip).or_default() += 1,
             }

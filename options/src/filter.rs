@@ -30,6 +30,8 @@ pub struct FilterSpec {
     pub exclude: Vec<Glob>,
     /// Patterns of the methods whose lines are recorded, if the methods are.
     pub lines: Tracked<Glob>,
+    /// How often their lines are recorded, and whether calls are.
+    pub line_recording: LineRecording,
     /// Patterns of the methods whose values are recorded, if the methods are.
     pub values: Tracked<Glob>,
     /// Patterns of the methods whose instructions are recorded, if the methods are.
@@ -59,6 +61,26 @@ pub struct FilterSpec {
     pub skips_accessors: bool,
 }
 
+/// How often lines are recorded, and whether calls are.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum LineRecording {
+    /// Each time they are reached, within recorded calls.
+    #[default]
+    Each,
+    /// Once, or once for each test, within recorded calls.
+    Once,
+    /// Like `Once`, and no calls are recorded.
+    Alone,
+}
+
+impl LineRecording {
+    /// Returns whether calls are recorded.
+    #[must_use]
+    pub fn has_calls(self) -> bool {
+        self != Self::Alone
+    }
+}
+
 impl Default for FilterSpec {
     /// What is recorded by default.
     fn default() -> Self {
@@ -67,6 +89,7 @@ impl Default for FilterSpec {
             include: Tracked::default(),
             exclude: Vec::new(),
             lines: Tracked::default(),
+            line_recording: LineRecording::default(),
             values: Tracked::default(),
             instructions: Tracked::default(),
             fields: Tracked::default(),

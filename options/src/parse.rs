@@ -9,7 +9,7 @@ use flow_codec::format::names::{CONTAINER_EXTENSION, EventFormat, container_stem
 use flow_codec::write::Compression;
 use log::LevelFilter;
 
-use crate::filter::{DEFAULT_MAX_VALUE, DEFAULT_VALUES_DEPTH, FilterSpec};
+use crate::filter::{DEFAULT_MAX_VALUE, DEFAULT_VALUES_DEPTH, FilterSpec, LineRecording};
 use crate::mains::MainFilter;
 use crate::presets::{PresetFile, Presets};
 use crate::sources::{Setting, bad_value, from_environment, from_string, gather, split};
@@ -335,6 +335,7 @@ fn filter_with_details(
     };
     Ok(FilterSpec {
         lines: detail("lines")?,
+        line_recording: line_recording(settings)?,
         values: detail("values")?,
         instructions: detail("instructions")?,
         fields: detail("fields")?,
@@ -366,6 +367,59 @@ fn filter_with_details(
             .map_or(Ok(false), |skip| skips_accessors(skip, value("fields")))?,
         ..filter(settings)?
     })
+}
+
+/// How often lines are recorded, and whether calls are.
+fn line_recording(settings: &Settings) -> Result<LineRecording, OptionError> {
+    let refuse = |Setting { key, value, place }: &Setting, why: &str| {
+        Err(OptionError(format!("{key}={value} ({place}): {why}")))
+    };
+    let once = match settings.get("lines-once") {
+        Some(once) if parse_bool(once)? => Some(once),
+        _ => None,
+    };
+    if let Some(once) = once {
+        if !settings.contains_key("lines") {
+            return refuse(once, "has a meaning with lines only; add lines=PATTERN");
+        }
+        if settings.get("keep").is_some_and(|keep| keep.value.starts_with("last:")) {
+            return refuse(
+                once,
+                "keep=last removes lines that are not recorded again; leave out one of the two",
+            );
+        }
+    }
+    let calls = match with_text(settings, "calls") {
+        None | Some((_, "on")) => None,
+        Some((calls, "off")) => Some(calls),
+        Some((calls, _)) => return Err(bad_value(calls)),
+    };
+    match (calls, once) {
+        (None, None) => Ok(LineRecording::Each),
+        (None, Some(_)) => Ok(LineRecording::Once),
+        (Some(calls), None) => {
+            refuse(calls, "records nothing; add lines=PATTERN and lines-once=true")
+        }
+        (Some(calls), Some(_)) => {
+            let of_calls = ["values", "instructions", "fields", "exceptions", "presets"];
+            if let Some(other) = of_calls.into_iter().find_map(|key| settings.get(key)) {
+                let why = format!(
+                    "{}={} records details of calls; leave out one of the two",
+                    other.key, other.value
+                );
+                return refuse(calls, &why);
+            }
+            for (key, value) in [("clock", "exact"), ("order", "total")] {
+                if with_text(settings, key).is_some_and(|(_, text)| text == value) {
+                    return refuse(
+                        calls,
+                        &format!("{key}={value} is about calls; leave out one of the two"),
+                    );
+                }
+            }
+            Ok(LineRecording::Alone)
+        }
+    }
 }
 
 /// Reads the presets that are chosen, of flow and of the user's file.

@@ -22,7 +22,7 @@ const fn key(name: &'static str, form: &'static str, about: &'static str) -> Key
 }
 
 /// All keys.
-pub const KEYS: [Key; 50] = [
+pub const KEYS: [Key; 52] = [
     key("out", "a directory, or a file whose name ends in .flowtrace", "where the trace goes"),
     key("earlier", "how many earlier traces to keep, from 0 to 99", "earlier traces that are kept"),
     key(
@@ -59,6 +59,8 @@ pub const KEYS: [Key; 50] = [
         "globs over pkg.Class or pkg.Class#method, separated by ';'",
         "the methods whose lines are recorded",
     ),
+    key("lines-once", "true or false", "whether each line is recorded once for each test"),
+    key("calls", "on or off", "whether to record calls"),
     key(
         "values",
         "globs over pkg.Class or pkg.Class#method, separated by ';'",

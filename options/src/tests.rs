@@ -152,7 +152,7 @@ fn mistakes_are_reported_in_one_line_with_place_and_remedy() {
         (
             "zzz=1",
             "unknown option 'zzz' (agent options); known are out, earlier, keep, rotate, snapshot-on, stream, \
-          stream-token, overflow, target, include, exclude, lines, values, instructions, fields, exceptions, presets, presets-file, redact, max-value, values-depth, own, constructors, synthetic, natives, skip, engine, sample, sample-clock, max-frames, format, compress, clock, order, ids, \
+          stream-token, overflow, target, include, exclude, lines, lines-once, calls, values, instructions, fields, exceptions, presets, presets-file, redact, max-value, values-depth, own, constructors, synthetic, natives, skip, engine, sample, sample-clock, max-frames, format, compress, clock, order, ids, \
           optimize, chunk, max-size, min-free, start, only-main, api, journal, durability, overload, command, log, debug, config, onerror",
         ),
         ("out", "'out' (agent options): expected key=value; did you mean 'out=…'?"),
@@ -178,6 +178,27 @@ fn mistakes_are_reported_in_one_line_with_place_and_remedy() {
             "skip=accessors,fields=a.B#c",
             "skip=accessors (agent options): leaves out methods that access the fields of fields=a.B#c; leave out one of the two",
         ),
+        (
+            "lines-once=true",
+            "lines-once=true (agent options): has a meaning with lines only; add lines=PATTERN",
+        ),
+        (
+            "lines=a.B,lines-once=true,out=a.flowtrace,keep=last:64m",
+            "lines-once=true (agent options): keep=last removes lines that are not recorded again; leave out one of the two",
+        ),
+        (
+            "lines=a.B,calls=off",
+            "calls=off (agent options): records nothing; add lines=PATTERN and lines-once=true",
+        ),
+        (
+            "lines=a.B,lines-once=true,calls=off,values=a.B",
+            "calls=off (agent options): values=a.B records details of calls; leave out one of the two",
+        ),
+        (
+            "lines=a.B,lines-once=true,calls=off,order=total",
+            "calls=off (agent options): order=total is about calls; leave out one of the two",
+        ),
+        ("calls=none", "calls=none (agent options): expected on or off"),
         (
             "lines=a.B,format=jsonl",
             "lines=a.B (agent options): format=jsonl has no place for it; use format=binary",

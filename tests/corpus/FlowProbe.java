@@ -18,6 +18,10 @@ public final class FlowProbe {
 
     public static void unwound(Throwable thrown) {}
 
+    public static void place(int place) {}
+
+    public static void firstPlace(int place) {}
+
     public static void line(int line) {}
 
     public static void step(int at) {}

@@ -1,11 +1,11 @@
 //! `lines=`: the lines that methods reach.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use flow_e2e::{Decoded, Engine, Event, Mark, Program, flow};
+use flow_e2e::{Decoded, Engine, Event, Mark, Program, flow, harness};
 
 use crate::{on_every_jdk, shown};
 
@@ -331,4 +331,116 @@ fn lines_of_inlined_code_are_those_of_its_source() {
             }
         }
     });
+}
+
+/// The lines that a trace has reached, by test, from a file of LCOV.
+fn reached_by_test(out: &Path, tests: &[&str]) -> BTreeSet<(String, String, u64)> {
+    let export = [["export", "--to", "lcov"].as_slice(), tests].concat();
+    let (mut test, mut file, mut reached) = (String::new(), String::new(), BTreeSet::new());
+    for line in shown(&export, out).lines() {
+        match line.split_once(':') {
+            Some(("TN", name)) => test = name.to_owned(),
+            Some(("SF", path)) => file = path.to_owned(),
+            Some(("DA", counted)) => {
+                let (line, count) = counted.split_once(',').unwrap();
+                if count != "0" {
+                    reached.insert((test.clone(), file.clone(), line.parse().unwrap()));
+                }
+            }
+            _ => {}
+        }
+    }
+    reached
+}
+
+/// Options with which lines are recorded once: within calls, and alone.
+const ONCE: [&str; 2] = ["lines-once=true", "lines-once=true,calls=off"];
+
+#[test]
+fn lines_that_are_recorded_once_are_those_that_are_reached() {
+    on_every_jdk(|jdk| {
+        for name in [
+            "Lined",
+            "Shapes",
+            "SuperThrows",
+            "Switches",
+            "Synchronised",
+            "Exceptions",
+            "Redeployed",
+            "Inlined",
+            "Threads",
+        ] {
+            let options = "include=harness.**,lines=harness.**";
+            let each = Program::harness(jdk, name).options(options).run();
+            let expected = reached_by_test(&each.out(), &[]);
+            assert!(expected.len() > 10, "{name}: {}", expected.len());
+            for once in ONCE {
+                let run = Program::harness(jdk, name).options(&format!("{options},{once}")).run();
+                assert_eq!((run.code(), &run.stdout), (each.code(), &each.stdout), "{name}");
+                assert_eq!(reached_by_test(&run.out(), &[]), expected, "{name}: {once}");
+                shown(&["check"], &run.out());
+            }
+        }
+    });
+}
+
+#[test]
+fn each_test_has_its_lines_also_beside_others() {
+    on_every_jdk(|jdk| {
+        let options = "include=harness.**,lines=harness.Tested";
+        let each = with_api(jdk, "Tested").options(options).run();
+        assert_eq!((each.code(), each.errors()), (Some(0), String::new()));
+        let tests = ["--test", "*"];
+        let expected = reached_by_test(&each.out(), &tests);
+        let of = |test: &str| expected.iter().filter(|(name, ..)| name == test).count();
+        assert_ne!(of("none"), of("even"), "{expected:?}");
+        for once in ONCE {
+            // In chunks that end now and then, too.
+            let run = with_api(jdk, "Tested").options(&format!("{options},{once},chunk=256")).run();
+            assert_eq!((run.code(), &run.stdout), (Some(0), &each.stdout), "{}", run.errors());
+            assert_eq!(reached_by_test(&run.out(), &tests), expected, "{once}");
+            let [all, fewer] = [&each, &run].map(|run| lines_in(&run.out()));
+            assert!(fewer * 100 < all, "{once}: {fewer} of {all} lines");
+        }
+    });
+}
+
+/// How many times lines were recorded.
+fn lines_in(out: &Path) -> u64 {
+    counts_of(out).values().sum()
+}
+
+#[test]
+fn verbs_say_that_calls_were_not_recorded() {
+    let jdk = &flow_e2e::jdks()[0];
+    let options = "lines=harness.Lined,lines-once=true,calls=off";
+    let run = Program::harness(jdk, "Lined").options(options).run();
+    assert_eq!(run.stdout, b"206\n");
+    let said = |args: &[&str]| {
+        let output = Command::new(flow()).args(args).arg(run.out()).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    for verb in
+        [&["report"][..], &["calls", "Lined#add"], &["replay"], &["export", "--to", "collapsed"]]
+    {
+        let (code, text) = said(verb);
+        assert_eq!(code, Some(1), "{verb:?}");
+        assert!(
+            text.contains("calls were not recorded, only lines (calls=off)"),
+            "{verb:?}: {text}"
+        );
+    }
+    assert_eq!(said(&["report", "--lines"]), (Some(0), String::new()));
+    let info = shown(&["info"], &run.out());
+    assert!(info.contains("calls     not recorded; "), "{info}");
+    let tracefile = shown(&["export", "--to", "lcov"], &run.out());
+    assert!(tracefile.contains("FNDA:1,harness.Lined.add(int)\n"), "{tracefile}");
+}
+
+/// A program of the harness that uses the API.
+fn with_api(jdk: &flow_e2e::Jdk, name: &str) -> Program {
+    let (classes, api) =
+        (harness().join("target/classes"), harness().join("../cli/java/flow-api.jar"));
+    let class_path = format!("{}:{}", classes.display(), api.display());
+    Program::new(jdk, ["-cp", &class_path, &format!("harness.{name}")])
 }

@@ -4,7 +4,7 @@
 #![no_main]
 
 use flow_codec::MethodId;
-use flowagent::rewrite::{ClassFile, Detail, Ids, Plan, Probes, rewrite};
+use flowagent::rewrite::{ClassFile, Detail, Ids, LineProbes, Plan, Probes, rewrite};
 use libfuzzer_sys::fuzz_target;
 
 /// Ids of one, two, three and four bytes, and one that is too large for a probe.
@@ -16,11 +16,11 @@ fn id(number: usize) -> MethodId {
 
 fn chosen<'a>(class: &ClassFile<'a>) -> Vec<(usize, Plan<'a>, Ids)> {
     let plan = |method: usize| {
-        let detail = Detail { lines: true, values: true, accesses: true, instructions: true, exceptions: true, version: 3 };
+        let detail = Detail { lines: LineProbes::Each, values: true, accesses: true, instructions: true, exceptions: true, version: 3 };
         let plan = class.plan_for(method, detail).ok()?;
         let callees = (0..plan.calls.len()).map(|call| (call % 2 == 0).then(|| id(call))).collect();
         let fields = (0..plan.fields.len()).map(id).collect();
-        Some((method, plan, Ids { method: id(method), callees, fields }))
+        Some((method, plan, Ids { method: id(method), callees, fields, first_place: 0 }))
     };
     (0..class.methods().count()).filter_map(plan).collect()
 }

@@ -19,14 +19,14 @@ use flow_codec::format::roles::ValueSource;
 use flow_codec::{MethodId, Name, ThreadId};
 
 use super::{Jvm, skip_list, starting_thread};
-use crate::filter::{Candidate, FilterSpec, LoaderKind, Reason, Verdict};
+use crate::filter::{Candidate, FilterSpec, LineRecording, LoaderKind, Reason, Verdict};
 use crate::recorder::{
     Assigned, ControlPlace, Loader, MethodFacts, MethodTable, OpenAt, Recorder, SideBand,
     ThreadRecorder,
 };
 use crate::rewrite::{
-    self, Accessed, Choice, ClassFile, ConstructorCall, Detail, FieldName, Ids, Method, Parameter,
-    Plan, Probes, Skip, Steps, Values,
+    self, Accessed, Choice, ClassFile, ConstructorCall, Detail, FieldName, Ids, LineProbes, Method,
+    Parameter, Plan, Probes, Skip, Steps, Values,
 };
 use crate::sink::SinkError;
 use crate::sys::allocator;
@@ -226,6 +226,13 @@ pub fn on_value<'a>(recorder: &Recorder, vm: &impl Jvm<'a>, id: ThreadId, value:
     }
 }
 
+/// A probe of the current thread reached a place of lines that may not be recorded yet.
+pub fn on_place<'a>(recorder: &Recorder, vm: &impl Jvm<'a>, id: ThreadId, place: u32) {
+    if let Some(thread) = current_thread(recorder, vm, id) {
+        recorder.reach(&thread, place);
+    }
+}
+
 /// Returns the current thread's recorder, created if there is none, and resumed if it was paused.
 pub fn current_thread<'a>(
     recorder: &Recorder,
@@ -318,6 +325,9 @@ fn retransform<'a, J: Jvm<'a>>(vm: &J, classes: &[J::Class]) -> Vec<J::Class> {
 /// their exits will not be seen.
 pub fn note_open_frames<'a>(recorder: &Recorder, vm: &impl Jvm<'a>) {
     let methods = recorder.methods();
+    if !methods.filter().line_recording.has_calls() {
+        return;
+    }
     let filter = methods.filter_changes();
     let (when, earlier) = match filter.checked_sub(1) {
         None => (OpenAt::Start, None),
@@ -399,7 +409,11 @@ impl Rewriting<'_> {
                 self.methods.assign_field(class.clone(), name)
             });
             let fields = fields.collect::<Result<_, _>>()?;
-            chosen.push((index, plan, Ids { method, callees, fields }));
+            let Some(first_place) = self.first_place(method, version, &plan) else {
+                self.leave_out(Skip::WithoutLines.name(), &described);
+                continue;
+            };
+            chosen.push((index, plan, Ids { method, callees, fields, first_place }));
         }
         let (bytes, refused) = rewrite::rewrite(self.class, chosen, self.probes);
         for (index, why) in refused {
@@ -408,6 +422,16 @@ impl Rewriting<'_> {
             }
         }
         Ok(bytes)
+    }
+
+    /// Returns the number of the first place of a method whose lines are recorded once; `None` if there are too many places.
+    fn first_place(&self, method: MethodId, version: Option<u16>, plan: &Plan<'_>) -> Option<u32> {
+        let places = plan.places();
+        if places.is_empty() {
+            return Some(0);
+        }
+        let has_no_calls = plan.detail().lines == LineProbes::Alone;
+        self.methods.reached().assign(method, version.unwrap_or(0), has_no_calls, places)
     }
 
     /// Plans what is inserted into a method, if it is selected and can be rewritten.
@@ -440,10 +464,16 @@ impl Rewriting<'_> {
             return None;
         }
         let detail = self.detail(name);
+        if !self.filter.line_recording.has_calls() && detail.lines == LineProbes::None {
+            return None;
+        }
         let plan = self.plan_with(index, name, detail);
         let plan = plan.map_err(|why| self.leave_out(why.name(), method)).ok()?;
         if plan.detail().lines != detail.lines {
             self.leave_out(Skip::WithoutLines.name(), method);
+        }
+        if !self.filter.line_recording.has_calls() && plan.detail().lines == LineProbes::None {
+            return None;
         }
         if plan.detail().instructions != detail.instructions {
             self.leave_out(Skip::WithoutInstructions.name(), method);
@@ -458,7 +488,12 @@ impl Rewriting<'_> {
     fn detail(&self, name: Name<'_>) -> Detail {
         let filter = self.filter;
         Detail {
-            lines: filter.has_lines_of(name),
+            lines: match filter.line_recording {
+                _ if !filter.has_lines_of(name) => LineProbes::None,
+                LineRecording::Each => LineProbes::Each,
+                LineRecording::Once => LineProbes::Once,
+                LineRecording::Alone => LineProbes::Alone,
+            },
             values: filter.has_values_of(name, self.types, self.loader.kind),
             instructions: filter.has_instructions_of(name),
             accesses: !filter.fields.is_empty(),
@@ -499,12 +534,15 @@ impl Rewriting<'_> {
             },
         };
         let left_out = [
-            (wanted.lines, Skip::WithoutLines),
+            (wanted.lines != LineProbes::None, Skip::WithoutLines),
             (wanted.values, Skip::WithoutValues),
             (wanted.instructions, Skip::WithoutInstructions),
         ];
         for (_, why) in left_out.into_iter().filter(|(wanted, _)| *wanted && version.is_none()) {
             self.leave_out(why.name(), method);
+        }
+        if version.is_none() && !self.filter.line_recording.has_calls() {
+            return None;
         }
         let plan = self.plan_with(index, name, detail);
         plan.map_err(|why| self.leave_out(why.name(), method)).ok()

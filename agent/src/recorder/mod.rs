@@ -36,6 +36,7 @@ pub use memory::journal::Journal;
 pub use methods::facts::{DescribeMethod, Loader, MethodFacts, RawMethod};
 pub use methods::filters::{Entered, FilterNumber};
 pub use methods::ids::{Assigned, IdTable, StartIds};
+pub use methods::reached::ReachedLines;
 pub use methods::table::{MethodTable, Recorded, ResolvedMethod};
 pub use recording::Recorder;
 pub use sampling::sampler;

@@ -13,6 +13,9 @@ impl Recorder {
     /// Adds a mark that the program requests, a note or a test mark, to the trace of the current thread. The
     /// thread's events are handed over first, so that the mark's position is known.
     pub fn mark(&self, thread: &ThreadRecorder, mark: Mark) {
+        if let Mark::Test(test) = &mark {
+            self.methods.reached().note_test(thread.id(), test);
+        }
         if self.is_recording() {
             self.hand_over.make_room(thread, Some(mark));
         }
@@ -27,6 +30,10 @@ impl Recorder {
         if paused {
             switch.note_pause();
             self.shared().threads.each().for_each(|thread| thread.call_for_attention());
+        }
+        if !paused {
+            // Some may have been reached just before the pause began.
+            self.methods.reached().clear();
         }
         // Threads that are parked no longer call the recorder, or call it again.
         switch.switch_probes(paused);

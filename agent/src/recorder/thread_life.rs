@@ -91,6 +91,7 @@ impl Recorder {
         };
         let position = thread.position();
         thread.end();
+        self.methods.reached().end_thread(thread.id());
         if let Some(facts) = facts {
             self.note_name(thread.id(), &facts.name);
         }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! ENTER  VALUES  THIS         first, never again: a branch to place 0 leads to what follows them
-//! …  LINE  …                  at the start of each line, if lines are recorded (`lines`)
+//! …  LINE  …                  at the start of each line, if lines are recorded (`lines`); nothing else if calls are not
 //! …  STEP  …                  at the start of each run of instructions, if these are recorded (`steps`)
 //! …  load  STEP  …            after an instruction that loads an object, for the same
 //! …  COPY  getfield  VALUES …  around accesses to fields and elements, if these are recorded (`accesses`)
@@ -27,6 +27,7 @@ use super::class_file::opcode::{
     ATHROW, GOTO_W, IFEQ, IFNONNULL, IFNULL, JSR, JSR_W, Switch, is_goto, length_at, padded, target,
 };
 use super::class_file::pool::Additions;
+use super::planning::lines::LineProbes;
 use super::planning::plan::{Ids, Plan, PointKind};
 use super::planning::snippet::{Event, Snippet};
 use super::planning::{accesses, handlers, steps, values};
@@ -73,7 +74,7 @@ pub(super) fn assemble(
 }
 
 /// The instructions that are inserted into one method.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Snippets {
     enter: Vec<u8>,
     /// How many bytes of these are the entry itself, without what follows it.
@@ -84,7 +85,7 @@ pub(super) struct Snippets {
     catch: Snippet,
     /// One for each handler whose exceptions are recorded.
     handled: Vec<Vec<u8>>,
-    /// One for each line.
+    /// One for each place where lines have a probe.
     lines: Vec<Snippet>,
     /// For each run of instructions: before and after its first one.
     steps: Vec<[Vec<u8>; 2]>,
@@ -98,6 +99,10 @@ pub(super) struct Snippets {
 
 impl Snippets {
     fn new(plan: &Plan<'_>, ids: &Ids, additions: &mut Additions) -> Result<Self, Skip> {
+        let lines = lines_of(plan, ids.first_place, additions)?;
+        if plan.line_probes == LineProbes::Alone {
+            return Ok(Self { lines, ..Self::default() });
+        }
         let is_one = plan.leaf && additions.may_join();
         let leaf = if is_one { Event::enter_and_exit(ids.method) } else { None };
         let mut append = |event| Snippet::append(event, additions);
@@ -141,11 +146,7 @@ impl Snippets {
             left: left.len(),
             catch: Snippet::note(Event::CATCH, additions)?,
             handled,
-            lines: plan
-                .line_starts
-                .iter()
-                .map(|line| Snippet::line(*line, additions))
-                .collect::<Result<_, _>>()?,
+            lines,
             steps,
             accesses,
             begins,
@@ -191,6 +192,24 @@ impl Snippets {
             _ => &[],
         }
     }
+}
+
+/// The probes of lines.
+fn lines_of(
+    plan: &Plan<'_>,
+    first_place: u32,
+    additions: &mut Additions,
+) -> Result<Vec<Snippet>, Skip> {
+    let starts = plan.first_lines.iter().zip(first_place..);
+    let snippets = starts.enumerate().map(|(number, (first, place))| match plan.line_probes {
+        LineProbes::None | LineProbes::Each => {
+            let line = plan.line_starts.get(*first).copied().ok_or(Skip::Malformed)?;
+            Snippet::line(line, additions)
+        }
+        LineProbes::Once => Snippet::place(place, false, additions),
+        LineProbes::Alone => Snippet::place(place, number == 0, additions),
+    });
+    snippets.collect()
 }
 
 /// A method while it is being moved.

@@ -43,6 +43,7 @@ pub use class_file::pool::{Probes, use_probe_class};
 pub use class_file::source_map::SourceMap;
 pub use parameters::{LoadedParameters, put_parameters, with_other_flags};
 pub use planning::accesses::{Accessed, Choice, FieldName};
+pub use planning::lines::LineProbes;
 pub use planning::plan::{ConstructorCall, Detail, Ids, Plan};
 pub use planning::steps::Steps;
 pub use planning::values::{Parameter, Typed, Values};

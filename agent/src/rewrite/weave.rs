@@ -6,6 +6,7 @@ use super::class_file::code::Code;
 use super::class_file::judge::judge;
 use super::class_file::pool::{Additions, Probes};
 use super::layout::{self, Scratch};
+use super::planning::lines::LineProbes;
 use super::planning::plan::{Detail, Ids, Plan};
 use super::tables::{close_attribute, open_attribute};
 use crate::certain::Certain as _;
@@ -32,6 +33,12 @@ pub fn rewrite(
     for (method, plan, ids) in &chosen {
         let mut written = weave.method(*method, plan, ids);
         let Detail { lines, values, accesses, instructions, exceptions, .. } = plan.detail();
+        if lines == LineProbes::Alone {
+            changed |= written.is_ok();
+            skipped.extend(written.err().map(|_| (*method, Skip::WithoutLines)));
+            continue;
+        }
+        let lines = lines != LineProbes::None;
         if written.is_err() && instructions && (lines || values || accesses || exceptions) {
             written = weave.method(*method, &plan.without_instructions(), ids);
             if written.is_ok() {

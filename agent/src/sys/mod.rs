@@ -3,7 +3,7 @@
 //! | module | what |
 //! |---|---|
 //! | `allocator` | the allocator of the library, with a reserve |
-//! | `probes/` | memory that probes read and write: control blocks, classes of exceptions, sequence numbers |
+//! | `probes/` | memory that probes read and write: control blocks, classes of exceptions, places of lines, sequence numbers |
 //! | `region` | memory for chunks |
 //! | `fence` | makes stores of probes visible to other threads |
 //! | `destructors` | destructors of thread-local variables, for musl |
@@ -37,6 +37,6 @@ pub(crate) use helper::spawn;
 pub use probes::blocks::{HeldBlock, control_block, shared_block};
 pub use probes::control::Control;
 pub use probes::place::ControlPlace;
-pub(crate) use probes::{blocks, classes, counter};
+pub(crate) use probes::{blocks, classes, counter, places};
 pub(crate) use region::{GrowingFile, OpenMemory, Region};
 pub(crate) use shared::Shared;

@@ -33,6 +33,7 @@ use crate::rewrite;
 use crate::sys::blocks::table;
 use crate::sys::classes as class_table;
 use crate::sys::counter::counter_address;
+use crate::sys::places as place_table;
 
 /// The names in the order in which they are tried. The first one is that in [`BYTES`].
 const NAMES: [&CStr; 5] = [
@@ -170,6 +171,8 @@ pub(in crate::jvm) fn on_class_load(vm: &Vm<'_>, class: jclass) {
         native(c"blocks", c"()J", blocks as *const c_void),
         native(c"ids", c"()J", ids as *const c_void),
         native(c"counter", c"()J", counter as *const c_void),
+        native(c"places", c"()J", places as *const c_void),
+        native(c"reached", c"(Ljava/lang/Thread;JI)V", reached as *const c_void),
         native(c"name", c"(Ljava/lang/Object;I)I", name as *const c_void),
         native(c"number", c"(Ljava/lang/Thread;JJI)V", number as *const c_void),
         native(c"operand", c"(Ljava/lang/Thread;JII)V", operand as *const c_void),
@@ -224,6 +227,27 @@ unsafe extern "system" fn ids(_jni: *mut JNIEnv, _class: jclass) -> jlong {
 /// `FlowProbe.counter`: the address of the next sequence number.
 unsafe extern "system" fn counter(_jni: *mut JNIEnv, _class: jclass) -> jlong {
     jlong::try_from(counter_address()).certain()
+}
+
+/// `FlowProbe.places`: the address of the table of places.
+unsafe extern "system" fn places(_jni: *mut JNIEnv, _class: jclass) -> jlong {
+    jlong::try_from(place_table::address()).certain()
+}
+
+/// `FlowProbe.reached`: a probe of a place of lines that is not recorded yet.
+unsafe extern "system" fn reached(
+    jni: *mut JNIEnv,
+    _class: jclass,
+    thread: jobject,
+    id: jlong,
+    place: jint,
+) {
+    // SAFETY: the arguments of this native method.
+    unsafe {
+        for_probe(jni, thread, id, |recorder, vm, id| {
+            instrument::on_place(recorder, vm, id, place.cast_unsigned());
+        });
+    }
 }
 
 /// `FlowProbe.number`: a probe of a value found no room, or no chunk.

@@ -24,6 +24,7 @@ use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use super::facts::{DescribeMethod, MethodFacts, RawMethod};
 use super::filters::{FilterNumber, Filters};
 use super::left_out::LeftOut;
+use super::reached::ReachedLines;
 use crate::certain::Certain as _;
 use crate::filter::{FilterSpec, LoaderKind, Verdict};
 use crate::recorder::{Assigned, IdTable};
@@ -82,6 +83,7 @@ pub struct MethodTable {
     ids: Mutex<IdTable>,
     described: Arc<AtomicU64>,
     left_out: Mutex<LeftOut>,
+    reached: ReachedLines,
     /// Classes whose objects are left out of values.
     redacted: RwLock<BTreeSet<MethodId>>,
 }
@@ -101,6 +103,7 @@ impl MethodTable {
             described: ids.described(),
             ids: Mutex::new(ids),
             left_out: Mutex::default(),
+            reached: ReachedLines::default(),
             redacted: RwLock::default(),
         }
     }
@@ -287,6 +290,12 @@ impl MethodTable {
     /// No ids are left.
     pub fn reserve(&self, key: &str) -> Result<MethodId, SinkError> {
         self.ids.lock().reserve(key)
+    }
+
+    /// The lines that are recorded once.
+    #[must_use]
+    pub fn reached(&self) -> &ReachedLines {
+        &self.reached
     }
 
     /// Records that the engine leaves out a method that the filter selects.

@@ -225,6 +225,8 @@ struct Added {
     exit: u16,
     unwound: u16,
     line: u16,
+    /// Also the first one of a method.
+    places: [u16; 2],
     handled: u16,
     /// By the number of operands.
     steps: [u16; 3],
@@ -276,6 +278,7 @@ impl Additions {
             exit: NOT_YET,
             unwound: NOT_YET,
             line: NOT_YET,
+            places: [NOT_YET; 2],
             handled: NOT_YET,
             steps: [NOT_YET; 3],
             step_value: NOT_YET,
@@ -364,6 +367,13 @@ impl Additions {
     /// The method of the probe class that appends a line.
     pub(in crate::rewrite) fn line(&mut self) -> Result<u16, Skip> {
         self.once(b"line", b"(I)V", |state| Some(&mut state.line))
+    }
+
+    /// The method of the probe class that records a place of lines once; at the start of a method without a probe of its entry,
+    /// another one.
+    pub(in crate::rewrite) fn place(&mut self, is_first: bool) -> Result<u16, Skip> {
+        let name: &[u8] = if is_first { b"firstPlace" } else { b"place" };
+        self.once(name, b"(I)V", |state| state.places.get_mut(usize::from(is_first)))
     }
 
     /// The method of the probe class that records an exception that reached a handler.

@@ -4,6 +4,9 @@
 //! execution reaches one of them. So is the start of an exception handler that has no entry: its code belongs to the line before
 //! it, which execution need not have reached.
 //!
+//! With [`LineProbes::Once`], lines that are always reached together share a probe: nothing between them throws, calls or
+//! branches, and no other code leads there.
+//!
 //! At the start of an exception handler, no call may be inserted before the place of its CATCH (`catch`). Lines that begin
 //! there are recorded at that place.
 
@@ -12,14 +15,31 @@ use std::collections::BTreeMap;
 use super::catch::CatchPlaces;
 use crate::rewrite::Skip;
 use crate::rewrite::class_file::bytes::Reader;
-use crate::rewrite::class_file::code::{Code, Places};
+use crate::rewrite::class_file::code::{Code, Instruction, Places};
+use crate::rewrite::class_file::opcode::{self, Flow};
+
+/// Which probes of lines a method has.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum LineProbes {
+    /// None.
+    #[default]
+    None,
+    /// Each line is recorded each time it is reached.
+    Each,
+    /// Each line is recorded once, or once for each test.
+    Once,
+    /// Like `Once`, and the method has no other probes: its calls are not recorded.
+    Alone,
+}
 
 /// The lines of a method, in the order of its code.
 #[derive(Debug, Default)]
 pub(in crate::rewrite) struct Lines {
     pub(in crate::rewrite) numbers: Vec<u16>,
-    /// Where each is recorded.
+    /// Where they are recorded.
     pub(in crate::rewrite) places: Vec<usize>,
+    /// For each place, the index of its first line.
+    pub(in crate::rewrite) firsts: Vec<usize>,
 }
 
 /// The line that begins at each place, of those where instructions start.
@@ -42,7 +62,14 @@ pub(in crate::rewrite) fn table(
 }
 
 impl Lines {
-    pub(in crate::rewrite) fn of(code: &Code<'_>, locks: bool) -> Result<Self, Skip> {
+    pub(in crate::rewrite) fn of(
+        code: &Code<'_>,
+        locks: bool,
+        probes: LineProbes,
+    ) -> Result<Self, Skip> {
+        if probes == LineProbes::None {
+            return Ok(Self::default());
+        }
         let mut starts = Places::none(code.bytes.len());
         for instruction in code.instructions() {
             starts.add(instruction?.pc);
@@ -70,6 +97,44 @@ impl Lines {
                 _ => pc,
             });
         }
-        Ok(Self { numbers: lines.into_values().collect(), places })
+        let firsts = match probes {
+            LineProbes::None | LineProbes::Each => (0..places.len()).collect(),
+            LineProbes::Once | LineProbes::Alone => {
+                let at: Vec<_> = lines.keys().copied().collect();
+                let firsts = first_of_each(code, &at, &places)?;
+                places = firsts.iter().filter_map(|first| places.get(*first).copied()).collect();
+                firsts
+            }
+        };
+        Ok(Self { numbers: lines.into_values().collect(), places, firsts })
     }
+}
+
+/// Divides the lines that begin `at` some instructions into those that are always reached together, and returns the index of the
+/// first line of each part. `places` are where they would be recorded one by one.
+fn first_of_each(code: &Code<'_>, at: &[usize], places: &[usize]) -> Result<Vec<usize>, Skip> {
+    let mut led_to = Places::none(code.bytes.len());
+    code.handlers.iter().for_each(|handler| led_to.add(handler.handler.into()));
+    for instruction in code.instructions() {
+        let Instruction { pc, op, .. } = instruction?;
+        for target in code.targets(pc, opcode::flow(op))? {
+            led_to.add(target?);
+        }
+    }
+    let mut lines = at.iter().zip(places).enumerate().peekable();
+    let mut firsts = Vec::new();
+    let mut follows = false;
+    for instruction in code.instructions() {
+        let Instruction { pc, op, .. } = instruction?;
+        follows &= !led_to.contains(pc);
+        if let Some((number, (_, place))) = lines.next_if(|(_, (at, _))| **at == pc) {
+            let is_here = *place == pc;
+            if !(follows && is_here) {
+                firsts.push(number);
+            }
+            follows = is_here;
+        }
+        follows &= opcode::flow(op) == Flow::Next && opcode::is_harmless(op);
+    }
+    Ok(firsts)
 }

@@ -7,7 +7,7 @@ use super::catch::CatchPlaces;
 use super::constructor::{self, Before};
 use super::handlers::{HandlerProbe, HandlerProbes};
 use super::leaf;
-use super::lines;
+use super::lines::{LineProbes, Lines};
 use super::steps::Steps;
 use super::values::Values;
 use crate::certain::Certain as _;
@@ -20,8 +20,8 @@ use crate::text::{binary_name, decode};
 /// What is recorded of a method beside its calls.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Detail {
-    /// Each line that is reached.
-    pub lines: bool,
+    /// Lines that are reached.
+    pub lines: LineProbes,
     /// Arguments, results, and messages of exceptions.
     pub values: bool,
     /// Each instruction that is executed.
@@ -56,8 +56,11 @@ pub struct Plan<'a> {
     /// Whether probes might make HotSpot's compilers refuse the method, so that the result must be
     /// judged.
     pub(in crate::rewrite) delicate: bool,
+    pub(in crate::rewrite) line_probes: LineProbes,
     /// The lines that are recorded, in the order of the code.
     pub(in crate::rewrite) line_starts: Vec<u16>,
+    /// For each probe of lines, the index of the first one.
+    pub(in crate::rewrite) first_lines: Vec<usize>,
     /// The accesses that are recorded, in the order of the code.
     pub(in crate::rewrite) accesses: Vec<Access>,
     /// The handlers whose exceptions are recorded, in the order of the code.
@@ -94,7 +97,7 @@ pub(in crate::rewrite) enum PointKind {
     Catch,
     /// The place where the exception of a handler is recorded: its number in [`Plan::handlers`].
     Handler(usize),
-    /// The start of a line: its number in [`Plan::line_starts`].
+    /// The start of one or more lines: its number in [`Plan::first_lines`].
     Line(usize),
     /// The start of a run of instructions: its number in [`Plan::steps`].
     Step(usize),
@@ -143,6 +146,8 @@ pub struct Ids {
     pub callees: Vec<Option<MethodId>>,
     /// The ids of the fields in [`Plan::fields`].
     pub fields: Vec<MethodId>,
+    /// The number of the first one of [`Plan::places`].
+    pub first_place: u32,
 }
 
 impl<'a> ClassFile<'a> {
@@ -193,10 +198,10 @@ impl<'a> Plan<'a> {
         }
         let (mut points, locks) = scan(&code)?;
         let mut delicate = locks;
-        let lines = match detail.lines {
-            false => lines::Lines::default(),
-            true => lines::Lines::of(&code, locks)?,
-        };
+        let lines = Lines::of(&code, locks, detail.lines)?;
+        if detail.lines == LineProbes::Alone {
+            return Ok(Self::of_lines(code, points, lines, detail.version));
+        }
         let values = detail.values.then(|| Values::of(class, entry, &code)).transpose()?;
         let before = match entry.is_constructor() {
             true => Some(constructor::analyse(class, entry, &code)?),
@@ -243,7 +248,6 @@ impl<'a> Plan<'a> {
                 cover(&code, &points, before.as_ref(), (has_arguments, has_result))?
             }
         };
-        let line_starts = lines.numbers;
         Ok(Self {
             calls,
             leaf,
@@ -254,13 +258,52 @@ impl<'a> Plan<'a> {
             has_other_handlers: has_others,
             version: detail.version,
             delicate,
-            line_starts,
+            line_probes: detail.lines,
+            line_starts: lines.numbers,
+            first_lines: lines.firsts,
             accesses,
             handlers,
             code,
             points,
             covered,
         })
+    }
+
+    /// A plan of probes of lines only.
+    fn of_lines(code: Code<'a>, mut points: Vec<Point>, lines: Lines, version: u16) -> Self {
+        points.retain(|point| point.kind != PointKind::Exit);
+        points.extend(detail_points(&[], &[], &lines));
+        points.sort_unstable();
+        Self {
+            calls: Vec::new(),
+            leaf: false,
+            values: None,
+            steps: None,
+            fields: Vec::new(),
+            redacts_handled: false,
+            has_other_handlers: false,
+            version,
+            delicate: !code.handlers.is_empty(),
+            line_probes: LineProbes::Alone,
+            line_starts: lines.numbers,
+            first_lines: lines.firsts,
+            accesses: Vec::new(),
+            handlers: Vec::new(),
+            code,
+            points,
+            covered: Vec::new(),
+        }
+    }
+
+    /// The lines of each place, if they are recorded once.
+    #[must_use]
+    pub fn places(&self) -> Vec<Box<[u16]>> {
+        if !matches!(self.line_probes, LineProbes::Once | LineProbes::Alone) {
+            return Vec::new();
+        }
+        let ends = self.first_lines.iter().skip(1).copied().chain([self.line_starts.len()]);
+        let lines = self.first_lines.iter().zip(ends).map(|(first, end)| *first..end);
+        lines.filter_map(|lines| self.line_starts.get(lines).map(Box::from)).collect()
     }
 
     /// The lines that are recorded, each once, in order.
@@ -276,7 +319,10 @@ impl<'a> Plan<'a> {
     #[must_use]
     pub fn detail(&self) -> Detail {
         Detail {
-            lines: !self.line_starts.is_empty(),
+            lines: match self.line_starts.is_empty() {
+                true => LineProbes::None,
+                false => self.line_probes,
+            },
             values: self.values.is_some(),
             accesses: !self.accesses.is_empty(),
             exceptions: !self.handlers.is_empty(),
@@ -307,7 +353,7 @@ fn step_points(steps: &Steps) -> impl Iterator<Item = Point> {
 fn detail_points<'p>(
     accesses: &'p [Access],
     handlers: &'p [HandlerProbe],
-    lines: &'p lines::Lines,
+    lines: &'p Lines,
 ) -> impl Iterator<Item = Point> + use<'p> {
     let of_access = |(number, access): (_, &Access)| (access.pc, PointKind::Access(number));
     let of_handler = |(number, probe): (_, &HandlerProbe)| (probe.pc, PointKind::Handler(number));

@@ -102,8 +102,8 @@ pub(in crate::rewrite) fn push_integer(
     Ok(())
 }
 
-/// A few instructions to insert.
-#[derive(Clone, Copy, Debug)]
+/// A few instructions to insert; by default none.
+#[derive(Clone, Copy, Debug, Default)]
 pub(in crate::rewrite) struct Snippet {
     bytes: [u8; 6],
     len: usize,
@@ -137,6 +137,21 @@ impl Snippet {
             }
         }
         snippet.call(additions.line()?);
+        Ok(snippet)
+    }
+
+    /// Appends that a place of lines is reached, if it is not recorded yet.
+    pub(in crate::rewrite) fn place(
+        place: u32,
+        is_first: bool,
+        additions: &mut Additions,
+    ) -> Result<Self, Skip> {
+        let mut snippet = Self::NOTHING;
+        let mut pushed = Vec::with_capacity(LDC_W_BYTES);
+        let place = i32::try_from(place).map_err(|_| Skip::IdTooLarge)?;
+        push_integer(place, additions, &mut pushed)?;
+        snippet.push(&pushed);
+        snippet.call(additions.place(is_first)?);
         Ok(snippet)
     }
 

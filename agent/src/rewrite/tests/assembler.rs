@@ -2,7 +2,7 @@
 
 use flow_codec::MethodId;
 
-use super::super::{ClassFile, Detail, Ids, Probes, Skip, rewrite};
+use super::super::{ClassFile, Detail, Ids, LineProbes, Probes, Skip, rewrite};
 use crate::rewrite::class_file::bytes::u16_at;
 use crate::rewrite::class_file::code::Code;
 use crate::rewrite::class_file::frames::Frames;
@@ -174,7 +174,7 @@ pub(super) fn rewrite_one(bytes: &[u8], method: usize) -> Result<Vec<u8>, Skip> 
     let callees = vec![Some(id(2)); plan.calls.len()];
     match rewrite(
         &class,
-        vec![(method, plan, Ids { method: id(1), callees, fields: vec![] })],
+        vec![(method, plan, Ids { method: id(1), callees, fields: vec![], first_place: 0 })],
         Probes::Plain,
     ) {
         (Some(new), skipped) => {
@@ -187,7 +187,7 @@ pub(super) fn rewrite_one(bytes: &[u8], method: usize) -> Result<Vec<u8>, Skip> 
 
 /// The same, with probes for its lines, if that is possible.
 pub(super) fn rewrite_lines(bytes: &[u8], method: usize) -> (Vec<u8>, Vec<(usize, Skip)>) {
-    rewrite_for(bytes, method, Detail { lines: true, ..Detail::default() })
+    rewrite_for(bytes, method, Detail { lines: LineProbes::Each, ..Detail::default() })
 }
 
 /// The same, with probes for other details. Fields have the id 3.
@@ -200,7 +200,7 @@ pub(super) fn rewrite_for(
     let plan = class.plan_for(method, detail).unwrap();
     let callees = vec![Some(id(2)); plan.calls.len()];
     let fields = vec![id(3); plan.fields.len()];
-    let ids = Ids { method: id(1), callees, fields };
+    let ids = Ids { method: id(1), callees, fields, first_place: 0 };
     let (new, skipped) = rewrite(&class, vec![(method, plan, ids)], Probes::Plain);
     (new.unwrap(), skipped)
 }
@@ -252,6 +252,10 @@ impl Listing {
                 (Some(name), Some(value)) if name == "handled" => {
                     listing.pop();
                     listing.push(format!("handled {value}"));
+                }
+                (Some(name), Some(value)) if name == "place" || name == "firstPlace" => {
+                    listing.pop();
+                    listing.push(format!("{name} {value}"));
                 }
                 (Some(name), Some(value)) if name == "line" => {
                     listing.pop();

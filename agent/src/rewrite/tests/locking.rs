@@ -262,7 +262,7 @@ proptest! {
         let old = class.build();
         let class = ClassFile::parse(&old).unwrap();
         if let Ok(plan) = class.plan(0)
-            && let ids = (Ids { method: id(1), callees: vec![], fields: vec![] })
+            && let ids = (Ids { method: id(1), callees: vec![], fields: vec![], first_place: 0 })
             && let (Some(new), _) = rewrite(&class, vec![(0, plan, ids)], Probes::Plain)
             && let (old, new) = (class.judge(0), ClassFile::parse(&new).unwrap().judge(0))
             && let (Some(old), Some(new)) = (old, new)

@@ -7,7 +7,7 @@ mod steps;
 
 use assembler::{Body, Class, Listing, id, rewrite_for, rewrite_lines, rewrite_one};
 
-use super::{ClassFile, Detail, Ids, Malformed, Probes, Skip, rewrite};
+use super::{ClassFile, Detail, Ids, LineProbes, Malformed, Probes, Skip, rewrite};
 use crate::rewrite::class_file::opcode::{
     ALOAD_0, ATHROW, BIPUSH, GETFIELD, GETSTATIC, GOTO, IFEQ, INVOKESPECIAL, INVOKESTATIC, LDC,
     LOOKUPSWITCH, MONITORENTER, MONITOREXIT, PUTFIELD, PUTSTATIC, RETURN, TABLESWITCH,
@@ -102,7 +102,7 @@ fn no_catch_leads_back_to_itself() {
 
 const EXCEPTIONS: Detail = Detail {
     exceptions: true,
-    lines: false,
+    lines: LineProbes::None,
     values: false,
     instructions: false,
     accesses: false,
@@ -450,6 +450,34 @@ fn each_place_where_a_line_begins_has_a_probe() {
 }
 
 #[test]
+fn lines_that_are_always_reached_together_share_a_place() {
+    let mut class = Class::new(61, OBJECT);
+    // The second two follow a branch, the last one is where it leads.
+    let mut body = Body::from([NOP, ILOAD_0, IFEQ, 0, 5, NOP, NOP, RETURN]);
+    body.frames = Some(vec![0, 1, 7]);
+    body.lines = vec![[0, 10], [1, 11], [5, 12], [6, 13], [7, 14]];
+    class.add_method(STATIC, "f", "(I)V", body);
+    let bytes = class.build();
+    let listing = |lines| {
+        let (new, skipped) = rewrite_for(&bytes, 0, Detail { lines, ..Detail::default() });
+        assert_eq!(skipped, []);
+        Listing::of(&new)
+    };
+    let within = listing(LineProbes::Once);
+    let expected =
+        ["append 81", "place 0", "00", "1A", "99 00 0A", "place 1", "00", "00", "place 2"];
+    assert_eq!(within.code[..9], expected);
+    let alone = listing(LineProbes::Alone);
+    let expected = ["firstPlace 0", "00", "1A", "99 00 0A", "place 1", "00", "00", "place 2", "B1"];
+    assert_eq!((alone.code, alone.handlers), (expected.map(str::to_owned).to_vec(), vec![]));
+    let class = ClassFile::parse(&bytes).unwrap();
+    let plan = class.plan_for(0, Detail { lines: LineProbes::Once, ..Detail::default() }).unwrap();
+    let places: Vec<_> = plan.places().into_iter().map(Vec::from).collect();
+    assert_eq!(places, [vec![10, 11], vec![12, 13], vec![14]]);
+    assert_eq!(plan.lines(), [10, 11, 12, 13, 14]);
+}
+
+#[test]
 fn a_line_at_a_return_is_covered() {
     let mut class = Class::new(61, OBJECT);
     let body = Body { lines: vec![[0, 7]], ..Body::from([RETURN]) };
@@ -542,7 +570,7 @@ fn a_method_that_lines_would_make_too_large_is_recorded_without_them() {
 }
 
 const ACCESSES: Detail = Detail {
-    lines: false,
+    lines: LineProbes::None,
     values: false,
     accesses: true,
     instructions: false,
@@ -770,7 +798,8 @@ fn a_method_that_is_skipped_leaves_no_trace_in_its_class() {
     let old = class.build();
     let class = ClassFile::parse(&old).unwrap();
     let chosen = |methods: &[usize]| -> Vec<_> {
-        let ids = || Ids { method: id(70_000), callees: Vec::new(), fields: Vec::new() };
+        let ids =
+            || Ids { method: id(70_000), callees: Vec::new(), fields: Vec::new(), first_place: 0 };
         methods.iter().map(|method| (*method, class.plan(*method).unwrap(), ids())).collect()
     };
     assert_eq!(rewrite(&class, Vec::new(), Probes::Plain), (None, vec![]));
@@ -784,8 +813,11 @@ fn a_method_that_is_skipped_leaves_no_trace_in_its_class() {
     let new = one.unwrap();
     let class = ClassFile::parse(&new).unwrap();
     assert!(class.has_probes());
-    let again =
-        (0, class.plan(0).unwrap(), Ids { method: id(1), callees: Vec::new(), fields: Vec::new() });
+    let again = (
+        0,
+        class.plan(0).unwrap(),
+        Ids { method: id(1), callees: Vec::new(), fields: Vec::new(), first_place: 0 },
+    );
     assert_eq!(rewrite(&class, vec![again], Probes::Plain), (None, vec![]));
 }
 
@@ -850,9 +882,10 @@ proptest::proptest! {
             bytes[at] = byte;
         }
         if let Ok(class) = ClassFile::parse(&bytes)
-            && let detail = (Detail { lines: true, values: true, accesses: true, instructions: true, exceptions: true, version: 3 })
+            && let lines = [LineProbes::Each, LineProbes::Once, LineProbes::Alone][usize::from(bytes.len() as u8 % 3)]
+            && let detail = (Detail { lines, values: true, accesses: true, instructions: true, exceptions: true, version: 3 })
             && let Ok(plan) = class.plan_for(0, detail)
-            && let ids = (Ids { method: id(1), callees: vec![], fields: vec![id(3); plan.fields.len()] })
+            && let ids = (Ids { method: id(1), callees: vec![], fields: vec![id(3); plan.fields.len()], first_place: 0 })
             && let (Some(new), _) = rewrite(&class, vec![(0, plan, ids)], Probes::Plain)
         {
             let new = ClassFile::parse(&new).unwrap();

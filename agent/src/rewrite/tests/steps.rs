@@ -4,7 +4,7 @@ use super::assembler::{Body, Class, Listing, rewrite_for};
 use super::*;
 
 const INSTRUCTIONS: Detail = Detail {
-    lines: false,
+    lines: LineProbes::None,
     values: false,
     accesses: false,
     instructions: true,
@@ -273,7 +273,7 @@ fn a_method_that_steps_would_make_too_large_is_recorded_with_less() {
         let has = |probe: &str| code.iter().any(|line| line.starts_with(probe));
         (has("step"), has("line"), skipped)
     };
-    let with_lines = Detail { lines: true, ..INSTRUCTIONS };
+    let with_lines = Detail { lines: LineProbes::Each, ..INSTRUCTIONS };
     assert_eq!(rewritten(500, with_lines), (true, true, vec![]));
     let without = vec![(0, Skip::WithoutInstructions)];
     assert_eq!(rewritten(1500, INSTRUCTIONS), (false, false, without.clone()));

@@ -6,6 +6,7 @@
 //! | `control` | the words of a control block |
 //! | `place` | where the control block of a thread is (safe) |
 //! | `classes` | the table in which probes find the classes of exceptions |
+//! | `places` | the table in which probes find whether a place of lines was reached before (safe) |
 //! | `counter` | the counter of sequence numbers (safe) |
 
 pub(crate) mod blocks;
@@ -13,3 +14,4 @@ pub(crate) mod classes;
 pub(super) mod control;
 pub(crate) mod counter;
 pub(super) mod place;
+pub(crate) mod places;

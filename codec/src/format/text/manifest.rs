@@ -74,6 +74,9 @@
 //!
 //! A class is named as `com.app.A#*`.
 //!
+//! With the option `calls=off`, calls were not recorded: each entry and the exit that follows it are there for the lines between
+//! them, which a thread has reached in this method. With `lines-once=true`, each line was recorded once, or once for each test.
+//!
 //! `asked_loaders` lists class loaders of the program that the agent asked for the class of the probes, by
 //! the loaders' class. Each request is one call of `loadClass` that the program alone would not have made,
 //! and that is recorded like the program's own calls. Each of the first 1,000 classes has an entry; `*`
@@ -159,6 +162,15 @@ pub struct Manifest {
     /// How the recording ended; absent while the JVM runs, and if it was killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<End>,
+}
+
+impl Manifest {
+    /// Returns whether calls were recorded. Otherwise each entry, with its exit, only says of which method the line between them
+    /// is.
+    #[must_use]
+    pub fn has_calls(&self) -> bool {
+        self.options.get("calls").is_none_or(|calls| calls != "off")
+    }
 }
 
 /// How a trace survives the death of the system.
