@@ -108,6 +108,11 @@ pub enum Error {
         /// What helps.
         remedy: &'static str,
     },
+    /// An answer needs calls, and a trace has only lines.
+    NoCallsRecorded {
+        /// The trace.
+        path: PathBuf,
+    },
     /// A trace has no times.
     NoTimes {
         /// The trace.
@@ -222,6 +227,9 @@ impl fmt::Display for Error {
             Self::NotRecorded { path, what, flag } => {
                 let path = path.display();
                 write!(f, "{path}: {what} was not recorded: flow record {flag} does that")
+            }
+            Self::NoCallsRecorded { path } => {
+                write!(f, "{}: calls were not recorded, only lines (calls=off)", path.display())
             }
             Self::NotSelectable { what, by } => write!(f, "{what} cannot be selected by {by}"),
             Self::AfterEnd { from_ns, end_ns } => {

@@ -304,7 +304,7 @@ Examples:
   flow export --to flowtrace -o app.flowtrace flow-trace
   flow export --to flow -o flow-trace-2 app.flowtrace
   flow export --to baseline --test '*' -o tests.baseline flow-trace
-  flow export --to cobertura -o coverage.xml       after record --lines GLOB";
+  flow export --to cobertura -o coverage.xml       after record --lines GLOB --lines-once --no-calls";
 
 pub(super) const DETACH_HELP: &str = "\
 The program continues without probes. The trace is complete and can be read at once. The JVM replaces the code of the \
@@ -458,7 +458,8 @@ reason as its name.
 
 Lines are recorded of methods that flow record --lines names. A line may have several places in the code of a method, \
 such as the head of a loop; it counts whenever execution reaches one of them. A line of several calls counts once more \
-where execution comes back to it from another line.
+where execution comes back to it from another line. After flow record --lines-once, a count is how often the line was \
+recorded.
 
 Examples:
   flow report --sort self --max 20

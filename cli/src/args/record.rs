@@ -120,6 +120,14 @@ pub(crate) struct AgentArgs {
     #[arg(help_heading = WHAT)]
     #[arg(long, value_name = "GLOB")]
     pub(crate) lines: Vec<String>,
+    /// Record each of these lines only once, or once for each test, which costs little: enough for coverage
+    #[arg(help_heading = WHAT)]
+    #[arg(long, requires = "lines")]
+    pub(crate) lines_once: bool,
+    /// Record no calls, only lines with --lines-once, and tests
+    #[arg(help_heading = WHAT)]
+    #[arg(long, requires = "lines_once")]
+    pub(crate) no_calls: bool,
     /// Record arguments, results and messages of exceptions of methods that match this pattern, too; repeatable
     #[arg(help_heading = WHAT)]
     #[arg(long, value_name = "GLOB")]

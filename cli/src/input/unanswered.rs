@@ -44,6 +44,10 @@ impl From<Error> for Failure {
                     path.display()
                 ))
             }
+            Error::NoCallsRecorded { .. } => {
+                let [report, export] = ["report --lines", "export --to jacoco"].map(flow_command);
+                Self::Failed(format!("{text}; {report} shows them, {export} writes a report"))
+            }
             Error::AfterEnd { from_ns, end_ns } => Self::Failed(format!(
                 "--time: nothing was recorded after {}: the recording took {}",
                 instant(from_ns),

@@ -353,6 +353,19 @@ impl Traces {
         Ok(trace)
     }
 
+    /// Checks that calls were recorded, in all traces.
+    ///
+    /// # Errors
+    /// Only lines were recorded in one of them.
+    pub fn expect_calls(&self) -> Result<(), Error> {
+        let is_without =
+            |trace: &&Trace| trace.manifest().is_some_and(|manifest| !manifest.has_calls());
+        match self.traces.iter().find(is_without) {
+            Some(trace) => Err(Error::NoCallsRecorded { path: trace.dir().to_path_buf() }),
+            None => Ok(()),
+        }
+    }
+
     /// Returns whether there are samples and no calls.
     #[must_use]
     pub fn has_only_samples(&self) -> bool {

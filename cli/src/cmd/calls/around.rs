@@ -27,7 +27,7 @@ pub(super) fn run(mut args: AroundArgs, out: &mut Out) -> Result<Status, Failure
     };
     let mut source = Source::open(&args.source)?;
     source.choose_part(&args.part)?;
-    source.report_losses();
+    source.expect_calls()?;
     let threads =
         source.traces.iter().flat_map(|trace| trace.files().iter().map(move |file| (trace, file)));
     let threads: Vec<_> = threads.collect();

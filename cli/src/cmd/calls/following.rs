@@ -166,7 +166,7 @@ impl Follow for Followed<'_> {
         out: &mut Out,
     ) -> Result<Status, Failure> {
         let mut status = source.report_damage(unreadable);
-        source.report_losses();
+        source.expect_calls()?;
         // Ctrl-C, while calls wait for those of other threads.
         while !self.is_full() {
             let ended = self.ended.next(&mut source.traces, true)?;

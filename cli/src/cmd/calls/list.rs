@@ -31,7 +31,7 @@ pub(super) fn run(args: &FindArgs, out: &mut Out) -> Result<Status, Failure> {
     let max = line_limit(args.max, args.source.format, DEFAULT_MAX);
     let calls = args.calls().at_most(max);
     let search = source.ask(|traces| calls.begin(traces))?;
-    source.report_losses();
+    source.expect_calls()?;
     let mut answer = Answer::new::<FindRow<'_>>(&source, args.source.format, max, out)?;
     let mut progress = Progress::new(source.bytes(), out);
     let (mut status, mut shapes) = (source.status, BTreeSet::new());

@@ -38,7 +38,7 @@ pub(super) fn run(args: &PresetArgs, out: &mut Out) -> Result<Status, Failure> {
         asked = asked.containing(text);
     }
     source.ask(|traces| asked.begin(traces))?;
-    source.report_losses();
+    source.expect_calls()?;
     match args.each {
         true => each(args, &asked, &source, out),
         false => sums(args, &asked, &source, out),

@@ -21,7 +21,7 @@ pub(super) fn run(args: &SlowestArgs, out: &mut Out) -> Result<Status, Failure> 
     let calls = calls.longest().select(args.part.select().within(args.when.limits()));
     let calls = calls.at_most(usize::try_from(args.count).unwrap_or(usize::MAX));
     let search = source.ask(|traces| calls.begin(traces))?;
-    source.report_losses();
+    source.expect_calls()?;
     let mut answer = Answer::new::<SlowRow<'_>>(&source, args.source.format, usize::MAX, out)?;
     let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;

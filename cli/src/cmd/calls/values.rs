@@ -41,7 +41,7 @@ pub(super) fn run(args: &GrepArgs, out: &mut Out) -> Result<Status, Failure> {
     if names.are_recorded() {
         expect(&names, args)?;
     }
-    source.report_losses();
+    source.expect_calls()?;
     let mut answer = Answer::new::<GrepRow<'_>>(&source, args.source.format, max, out)?;
     let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;

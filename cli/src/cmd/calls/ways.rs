@@ -30,7 +30,7 @@ pub(super) fn run(args: &ShapesArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source)?;
     source.choose_part(&args.part)?;
     let asked = methods(std::slice::from_ref(&args.method), &source.traces)?;
-    source.report_losses();
+    source.expect_calls()?;
     let max = line_limit(args.max, args.source.format, DEFAULT_MAX);
     let mut answer = Answer::new::<ShapeRow<'_>>(&source, args.source.format, max, out)?;
     let mut progress = Progress::new(source.bytes(), out);

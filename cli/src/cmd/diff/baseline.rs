@@ -53,7 +53,7 @@ pub(super) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     let is_chosen = !tests.patterns.is_empty() || !args.part.threads.patterns.is_empty();
     source.choose_tests(if of_tests && tests.patterns.is_empty() { &all } else { tests })?;
     source.choose(&args.part.threads)?;
-    source.report_losses();
+    source.expect_calls()?;
     let ignored = globs(&args.ignore, source.traces.iter())?;
     let mut progress = Progress::new(source.bytes(), out);
     let mut joiner = Joiner::within(most_words());

@@ -84,7 +84,7 @@ pub(super) fn run(args: &DiffArgs, sides: [CallSide; 2], out: &mut Out) -> Resul
         // In another JVM, the same id is another thread.
         source.only("compare calls of")?;
         selected.push(source.ask(|traces| traces.select_call(side.place, &mut progress))?);
-        source.report_losses();
+        source.expect_calls()?;
         status = status.and(source.status);
     }
     let [before, after] = &selected[..] else { return Ok(status) };

@@ -84,7 +84,7 @@ impl Compared<'_> {
         let args = self.args;
         choose(source, &args.part, args.rows.threads(), self.of_samples)?;
         if !self.of_samples {
-            source.report_losses();
+            source.expect_calls()?;
         }
         self.status = self.status.and(source.status);
         for trace in &source.traces {

@@ -135,7 +135,7 @@ fn compare(
         Source::choose_in([before, after], &args.part.threads)?;
     }
     for (_, source) in &runs {
-        source.report_losses();
+        source.expect_calls()?;
         status = status.and(source.status);
     }
     if args.is_exact() {

@@ -24,7 +24,7 @@ pub(super) fn run(args: &BaselineArgs, out: &mut Out) -> Result<Status, Failure>
     args.out.iter().try_for_each(|file| refuse_trace(file))?;
     let mut source = Source::open(&SourceArgs { dir: args.dir.clone(), format: Format::Text })?;
     source.choose_part(&args.part)?;
-    source.report_losses();
+    source.expect_calls()?;
     let mut progress = Progress::new(source.bytes(), out);
     let filter = args.part.filter.filter();
     let mut joiner = Joiner::within(most_words());

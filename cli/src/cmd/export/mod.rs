@@ -59,7 +59,7 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
     };
     source.choose_part(&args.part)?;
     args.when.expect_in(&source.traces)?;
-    source.report_losses();
+    source.expect_calls()?;
     let trace = source.only("export")?;
     let scale = match to.is_timeline() {
         true => time_line(args.weight.by, trace)?,

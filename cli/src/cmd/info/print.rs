@@ -45,15 +45,14 @@ pub(super) fn print(args: &InfoArgs, info: &TraceInfo<'_>, out: &mut Out) -> Res
         }
     }
     fact("end", &info.state.ending())?;
-    fact(
-        "calls",
-        &format!(
-            "{} in {}, {}",
-            grouped(info.calls),
-            plural(info.with_calls, "thread"),
-            bytes(info.bytes)
-        ),
-    )?;
+    let (places, size) = (plural(info.with_calls, "thread"), bytes(info.bytes));
+    let calls = match trace.manifest().is_none_or(Manifest::has_calls) {
+        true => grouped(info.calls),
+        false => {
+            format!("not recorded; {}", plural(info.calls, "piece of code")) + " reached first"
+        }
+    };
+    fact("calls", &format!("{calls} in {places}, {size}"))?;
     let StoredShapes { count, bytes: size, threads } = info.shapes;
     if threads > 0 {
         let (count, threads) = (grouped(count), plural(threads, "thread"));

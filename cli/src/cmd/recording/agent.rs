@@ -419,6 +419,12 @@ impl AgentOptions {
         if let Some(file) = args.presets_file() {
             options.add("presets-file", as_text(&absolute(&file)?)?)?;
         }
+        if args.lines_once {
+            options.add("lines-once", "true")?;
+        }
+        if args.no_calls {
+            options.add("calls", "off")?;
+        }
         if args.no_command {
             options.add("command", "none")?;
         }

@@ -135,7 +135,7 @@ impl Follow for EndedTests {
         out: &mut Out,
     ) -> Result<Status, Failure> {
         let status = source.report_damage(unreadable).and(self.status);
-        source.report_losses();
+        source.expect_calls()?;
         self.printed.report_left_out(&self.args, out)?;
         if self.shown.is_empty() {
             self.tests.expect_in(&source.traces.read_tests())?;

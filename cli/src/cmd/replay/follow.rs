@@ -165,7 +165,7 @@ impl Follow for Follower<'_> {
         let source = &*source;
         let mut status = source.report_damage(unreadable);
         let mut is_found = false;
-        source.report_losses();
+        source.expect_calls()?;
         let (args, progress) = (self.args, Progress::without_results(0));
         // If a limit has been reached in one thread, the ends of the others are not shown.
         let mut endings = self.threads.values().map(|thread| thread.reading.ending());

@@ -85,7 +85,7 @@ impl Follow for FollowMerged<'_> {
         out: &mut Out,
     ) -> Result<Status, Failure> {
         let status = source.report_damage(unreadable);
-        source.report_losses();
+        source.expect_calls()?;
         if !self.is_over {
             // Ctrl-C, while events wait for those of other threads.
             self.pass(source, false, out)?;

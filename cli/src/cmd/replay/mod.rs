@@ -95,7 +95,7 @@ fn open(args: &mut ReplayArgs) -> Result<Source, Failure> {
     if let Some(From::Path(path)) = &args.from {
         path.iter().try_for_each(|glob| check(glob, &source.traces))?;
     }
-    source.report_losses();
+    source.expect_calls()?;
     refuse_number_in_many_threads(args, &source)?;
     Ok(source)
 }

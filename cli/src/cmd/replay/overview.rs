@@ -20,7 +20,7 @@ const LEAST_ROOM: u64 = 160;
 pub(super) fn run(args: &ReplayArgs, budget: u64, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source)?;
     source.choose_part(&args.part)?;
-    source.report_losses();
+    source.expect_calls()?;
     let room = Room::of(&source, budget);
     let mut answer = Answer::new::<OverviewRow<'_>>(&source, args.source.format, usize::MAX, out)?;
     let mut progress = Progress::new(source.bytes(), out);

@@ -25,7 +25,7 @@ pub(super) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source)?;
     source.choose_part(&args.part)?;
     args.when.expect_in(&source.traces)?;
-    source.report_losses();
+    source.expect_calls()?;
     let trace = source.only("name")?;
     let chosen = selected(trace, &args.part.filter, &args.when)?;
     let mut notes: Vec<_> = source.missing.values().map(|missing| Note::missing(missing)).collect();

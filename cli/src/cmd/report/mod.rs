@@ -51,7 +51,7 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     choose(&mut source, &args.part, args.rows.threads(), of_samples)?;
     if !of_samples {
         args.when.expect_in(&source.traces)?;
-        source.report_losses();
+        source.expect_calls()?;
     }
     if args.rows.tree && args.view.coroutines {
         let mut args = args.clone();

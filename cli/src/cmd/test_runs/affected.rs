@@ -28,7 +28,7 @@ pub(super) fn run(args: &TestsArgs, range: &str, out: &mut Out) -> Result<Status
     args.expect_affected()?;
     let Changes { title, files, sources } = git::changes(range)?;
     let mut source = Source::open(&args.source())?;
-    source.report_losses();
+    source.expect_calls()?;
     let ignored = args.ignore_files.clone();
     let asked = AffectedTests { changed: files, sources, ignored, tests: args.tests.tests() };
     let mut progress = Progress::without_results(source.bytes());

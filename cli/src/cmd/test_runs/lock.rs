@@ -73,7 +73,7 @@ pub(crate) fn of_run(
     asked: &LockedTests,
     source: &mut Source,
 ) -> Result<(TestLock, Status), Failure> {
-    source.report_losses();
+    source.expect_calls()?;
     let mut progress = Progress::without_results(source.bytes());
     let (lock, soundness) = source.ask(|traces| asked.read(traces, &mut progress))?;
     if lock.tests.is_empty() {

@@ -33,6 +33,9 @@ pub(crate) fn run(args: &TestsArgs, out: &mut Out) -> Result<Status, Failure> {
     };
     filter.expect_in(source.traces.iter())?;
     source.report_losses();
+    if let Err(error) = source.traces.expect_calls() {
+        message(&error.to_string());
+    }
     let tests = args.tests.tests();
     let runs = source.ask(|traces| {
         let runs = traces.read_tests();

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &ViewArgs, out: &mut Out) -> Result<Status, Failure> {
     let args = &args;
     let path = recorded::trace_of(&args.source)?;
     let mut source = opened(path.clone(), args)?;
-    source.report_losses();
+    source.expect_calls()?;
     let mut start = first(&source, args)?;
     if args.once {
         return once::print(&source, args, start, out);

@@ -209,6 +209,12 @@ impl Source {
         self.traces.sort_threads();
     }
 
+    /// Reports what [`report_losses`](Self::report_losses) does, for an answer that needs calls.
+    pub(crate) fn expect_calls(&self) -> Result<(), Failure> {
+        self.report_losses();
+        Ok(self.traces.expect_calls()?)
+    }
+
     /// Reports that events were lost while recording, and that names are missing: the results cannot show it.
     pub(crate) fn report_losses(&self) {
         for trace in &self.traces {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use flow_codec::format::ids::key;
+use flow_codec::format::manifest::Manifest;
 use flow_codec::format::marks::Mark;
 use flow_codec::format::methods::MethodInfo;
 use flow_codec::read::{Method, Selection, ThreadFile, Timeline, Trace};
@@ -53,7 +54,7 @@ pub struct CoveredMethod {
     pub title: String,
     /// The first line.
     pub first: u32,
-    /// How many calls of it began.
+    /// How many calls of it began; without recorded calls 1, if a line was reached.
     pub calls: u64,
     /// How often each of its lines was reached.
     pub lines: BTreeMap<u32, u64>,
@@ -171,6 +172,7 @@ impl<'t> Coverage<'t> {
         counts: &LineCounts,
         files: &mut BTreeMap<String, CoveredFile>,
     ) {
+        let has_calls = self.trace.manifest().is_none_or(Manifest::has_calls);
         for counted in counts.get(id) {
             let info = method.version(counted.version);
             let (place, first) = beginning(info, &counted.lines);
@@ -188,7 +190,10 @@ impl<'t> Coverage<'t> {
                 descriptor: info.descriptor.clone(),
                 title: self.names.get(id, NameForm::Full),
                 first,
-                calls: counted.calls,
+                calls: match has_calls {
+                    true => counted.calls,
+                    false => counted.calls.min(1),
+                },
                 lines: own,
             });
         }

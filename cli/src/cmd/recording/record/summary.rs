@@ -57,6 +57,8 @@ struct Recorded {
     end: RunEnd,
     /// The results of the tests that it ran.
     tests: Vec<Option<Outcome>>,
+    /// Whether it has lines and no calls.
+    is_of_lines: bool,
 }
 
 /// The path of a trace in `dir`, or beside it if that is a file, for a user who calls it `shown`.
@@ -210,7 +212,11 @@ impl Summary {
             message(&tests_summary(outcomes));
         }
         if self.has_calls() {
-            print_next_steps((!self.is_default).then_some(dir), has_tests, is_timed_out);
+            let dir = (!self.is_default).then_some(dir);
+            match self.traces.iter().any(|trace| trace.is_of_lines) {
+                true => print_steps(dir, &STEPS_OF_LINES),
+                false => print_next_steps(dir, has_tests, is_timed_out),
+            }
         }
     }
 
@@ -250,9 +256,12 @@ impl Summary {
             (1, recordings) => format!(" ({recordings} recordings of one JVM)"),
             _ => format!(" of {}", plural(of(&mut clean.iter().copied()), "JVM")),
         };
+        let what = match clean.iter().any(|trace| trace.is_of_lines) {
+            true => "lines without calls".to_owned(),
+            false => plural(sum(|totals| totals.enters), "call"),
+        };
         message(&format!(
-            "recorded {} in {}{jvms}, {} known, {} in {place}",
-            plural(sum(|totals| totals.enters), "call"),
+            "recorded {what} in {}{jvms}, {} known, {} in {place}",
             plural(sum(|totals| totals.threads), "thread"),
             plural(sum(|totals| totals.methods), "method"),
             bytes(clean.iter().fold(0, |sum, trace| sum.saturating_add(trace.stored))),
@@ -304,13 +313,23 @@ fn print_next_steps(dir: Option<&String>, has_tests: bool, is_timed_out: bool) {
         ("report --open", "timeline and flame graph, in the browser"),
         ("replay", "calls in order"),
     ]);
-    let lines: Vec<_> = steps
-        .into_iter()
-        .map(|(verb, what)| match dir {
-            Some(dir) => (flow_command(&format!("{verb} {dir}")), what),
-            None => (flow_command(verb), what),
-        })
-        .collect();
+    print_steps(dir, &steps);
+}
+
+/// Verbs that read a trace without calls.
+const STEPS_OF_LINES: [(&str, &str); 3] = [
+    ("report --lines", "which lines were reached"),
+    ("export --to jacoco -o jacoco.xml", "the same for other tools, also cobertura and lcov"),
+    ("export --to lcov --test '*' -o tests.info", "by test"),
+];
+
+/// Prints commands that read the trace.
+fn print_steps(dir: Option<&String>, steps: &[(&str, &str)]) {
+    let commands = steps.iter().map(|(verb, what)| match dir {
+        Some(dir) => (flow_command(&format!("{verb} {dir}")), what),
+        None => (flow_command(verb), what),
+    });
+    let lines: Vec<_> = commands.collect();
     let width = lines.iter().map(|(command, _)| command.chars().count()).max().unwrap_or(0);
     for (command, what) in lines {
         message(&format!("  {command:<width$}  {what}"));
@@ -336,6 +355,7 @@ impl Recorded {
         };
         let stored = trace.file_bytes().unwrap_or(totals.bytes);
         let samples = manifest.end.as_ref().map_or(0, |end| end.samples);
-        Self { jvm, samples, totals, stored, lost, end, tests }
+        let is_of_lines = !manifest.has_calls();
+        Self { jvm, samples, totals, stored, lost, end, tests, is_of_lines }
     }
 }
