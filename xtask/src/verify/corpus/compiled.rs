@@ -141,7 +141,7 @@ impl Corpus {
                 if part == "new" {
                     let (agent, trace) = (self.agent.display(), dir.join("trace"));
                     let details: String =
-                        self.details.iter().map(|detail| format!(",{detail}=**")).collect();
+                        self.details.iter().map(|detail| option_of(detail)).collect();
                     java.arg(format!(
                         "-agentpath:{agent}=out={}{}{details}",
                         trace.display(),
@@ -184,6 +184,15 @@ impl Corpus {
 }
 
 /// Returns whether this is `spec.alpha` or `core.specs.alpha`, without which Clojure does not run.
+/// The option of the agent that records a detail of all methods.
+fn option_of(detail: &str) -> String {
+    match detail {
+        "lines-once" => ",lines=**,lines-once=true".to_owned(),
+        "lines-alone" => ",lines=**,lines-once=true,calls=off".to_owned(),
+        detail => format!(",{detail}=**"),
+    }
+}
+
 fn is_spec_of_clojure(jar: &str) -> bool {
     jar.split_once("spec").is_some_and(|(_, rest)| rest.contains("alpha"))
 }

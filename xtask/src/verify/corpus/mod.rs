@@ -45,6 +45,12 @@ pub(crate) struct VerifyCorpusArgs {
     /// With probes for lines, too
     #[arg(long)]
     lines: bool,
+    /// With probes for lines that are recorded once, too
+    #[arg(long, conflicts_with = "lines")]
+    lines_once: bool,
+    /// With these alone: no probes for calls
+    #[arg(long, conflicts_with_all = ["lines", "lines_once", "values", "instructions", "fields", "exceptions"])]
+    lines_alone: bool,
     /// With probes for values, too
     #[arg(long)]
     values: bool,
@@ -63,10 +69,12 @@ pub(crate) struct VerifyCorpusArgs {
 }
 
 impl VerifyCorpusArgs {
-    /// Returns what is recorded beside calls, as the agent's options name it.
+    /// Returns what is recorded beside calls, as flags of the rewriter.
     fn details(&self) -> Vec<&'static str> {
         let all = [
             ("lines", self.lines),
+            ("lines-once", self.lines_once),
+            ("lines-alone", self.lines_alone),
             ("values", self.values),
             ("instructions", self.instructions),
             ("fields", self.fields),
