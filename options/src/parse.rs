@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use flow_codec::format::manifest::{Order, Timing};
 use flow_codec::format::names::{CONTAINER_EXTENSION, EventFormat, container_stem};
@@ -23,6 +24,9 @@ use crate::{
     CommandLine, Durability, EngineKind, IdSource, Keep, MinFree, OnError, OptionError, Overflow,
     Overload, Parts, Sampling, SnapshotOn, Streaming,
 };
+
+/// The default of the time between two samples of positions, without calls.
+const PERIOD_WITHOUT_CALLS: Duration = Duration::from_millis(10);
 
 const DEFAULT_OUT: &str = "flow-trace";
 
@@ -283,6 +287,12 @@ fn clock(
             }
             clock => Ok(clock),
         },
+        // Only those of tests.
+        (None, EventFormat::Binary)
+            if with_text(settings, "calls").is_some_and(|it| it.1 == "off") =>
+        {
+            Ok(Timing::Sampled { period: PERIOD_WITHOUT_CALLS })
+        }
         (None, EventFormat::Binary) => Ok(Timing::Sampled { period: DEFAULT_PERIOD }),
         (None, EventFormat::Jsonl) => Ok(Timing::Off),
     }

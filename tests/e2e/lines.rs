@@ -387,7 +387,9 @@ fn lines_that_are_recorded_once_are_those_that_are_reached() {
 #[test]
 fn each_test_has_its_lines_also_beside_others() {
     on_every_jdk(|jdk| {
-        let options = "include=harness.**,lines=harness.Tested";
+        // Not of the method that marks the tests: its call begins before its test.
+        let options = "include=harness.**,lines=harness.Tested#<init>;harness.Tested#work;\
+            harness.Tested#half;harness.Tested#lambda*";
         let each = with_api(jdk, "Tested").options(options).run();
         assert_eq!((each.code(), each.errors()), (Some(0), String::new()));
         let tests = ["--test", "*"];
@@ -434,7 +436,7 @@ fn verbs_say_that_calls_were_not_recorded() {
     let info = shown(&["info"], &run.out());
     assert!(info.contains("calls     not recorded; "), "{info}");
     let tracefile = shown(&["export", "--to", "lcov"], &run.out());
-    assert!(tracefile.contains("FNDA:1,harness.Lined.add(int)\n"), "{tracefile}");
+    assert!(tracefile.contains("FNDA:1,harness.Lined.add("), "{tracefile}");
 }
 
 /// A program of the harness that uses the API.

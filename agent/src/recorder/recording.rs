@@ -271,6 +271,15 @@ impl Recorder {
         self.append_as_it_is(thread, event);
     }
 
+    /// Records the lines of a place that the current thread has reached, if they are not recorded yet.
+    pub fn reach(&self, thread: &ThreadRecorder, place: u32) {
+        if self.is_recording() {
+            for event in self.methods.reached().reach(thread.id(), place) {
+                self.append(thread, &event);
+            }
+        }
+    }
+
     /// Like [`append`](Self::append), with these bytes before the event, the lowest one first.
     fn append_after(&self, first: u64, thread: &ThreadRecorder, event: &[u8]) {
         let mut bytes = [0; raw::TIME_BYTES + MAX_RECORD_BYTES];

@@ -20,7 +20,6 @@ use flow_codec::format::values::{CallValue, Primitive, Role, Value};
 use flow_codec::{MethodId, ThreadId};
 use parking_lot::{Mutex, RwLock};
 
-use crate::recorder::{Recorder, ThreadRecorder};
 use crate::sys::places::{self, Owner};
 
 /// The lines of a recording that are recorded once.
@@ -144,7 +143,7 @@ impl ReachedLines {
     }
 
     /// Returns the events of a place that a thread has reached; none if they are recorded already.
-    fn reach(&self, thread: ThreadId, place: u32) -> Vec<Event> {
+    pub(in crate::recorder) fn reach(&self, thread: ThreadId, place: u32) -> Vec<Event> {
         if place < self.first {
             // Code of an earlier recording, which still runs.
             places::set_recorded(place);
@@ -186,7 +185,7 @@ impl Tests {
 }
 
 /// The bytes of an event.
-type Event = Box<[u8]>;
+pub(in crate::recorder) type Event = Box<[u8]>;
 
 impl PlacesOf {
     /// Returns the events of one of its places.
@@ -209,17 +208,6 @@ impl PlacesOf {
         events.extend(lines);
         events.push(Event::from([raw::EXIT]));
         events
-    }
-}
-
-impl Recorder {
-    /// Records the lines of a place that the current thread has reached, if they are not recorded yet.
-    pub fn reach(&self, thread: &ThreadRecorder, place: u32) {
-        if self.is_recording() {
-            for event in self.methods().reached().reach(thread.id(), place) {
-                self.append(thread, &event);
-            }
-        }
     }
 }
 
@@ -257,7 +245,7 @@ mod tests {
         assert_eq!(with_version.first_chunk(), Some(&[0x82, 0x76]));
         assert!(with_version.ends_with(&[0x77, 9, 0, 0, 0x00]), "{with_version:?}");
         let next = ReachedLines::default();
-        assert_eq!(reach(&next, 1, alone), [], "of an earlier recording");
+        assert!(reach(&next, 1, alone).is_empty(), "of an earlier recording");
     }
 
     #[test]

@@ -41,11 +41,11 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 /// Whose places count apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Owner {
-    /// Nobody's: a place is recorded once.
+    /// No thread: a place is recorded once.
     Nobody,
-    /// A thread's, the id of which this is.
+    /// The thread with this id.
     Thread(u64),
-    /// Those of each thread: probes pass all places to the agent.
+    /// Each thread: probes pass all places to the agent.
     Many,
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn address() -> usize {
     ptr::from_ref(&TABLE).expose_provenance()
 }
 
-/// Takes so many places, and returns the first one; `None` if there are not enough.
+/// Takes this many places, and returns the first one; `None` if there are not enough.
 pub(crate) fn take(count: u32) -> Option<u32> {
     let after = |next: u32| next.checked_add(count).filter(|end| *end as usize <= MOST);
     NEXT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, after).ok()

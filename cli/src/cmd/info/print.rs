@@ -48,9 +48,7 @@ pub(super) fn print(args: &InfoArgs, info: &TraceInfo<'_>, out: &mut Out) -> Res
     let (places, size) = (plural(info.with_calls, "thread"), bytes(info.bytes));
     let calls = match trace.manifest().is_none_or(Manifest::has_calls) {
         true => grouped(info.calls),
-        false => {
-            format!("not recorded; {}", plural(info.calls, "piece of code")) + " reached first"
-        }
+        false => format!("not recorded; {} reached first", plural(info.calls, "place")),
     };
     fact("calls", &format!("{calls} in {places}, {size}"))?;
     let StoredShapes { count, bytes: size, threads } = info.shapes;
