@@ -221,8 +221,7 @@ impl fmt::Display for Error {
             ),
             Self::NotShrunk { path, why } => write!(f, "{}: {why}", path.display()),
             Self::NoTimes { path } => {
-                let path = path.display();
-                write!(f, "{path}: no times were recorded (clock=off, or format=jsonl)")
+                write!(f, "{}: no times were recorded (clock=off, or format=jsonl)", path.display())
             }
             Self::NotRecorded { path, what, flag } => {
                 let path = path.display();
