@@ -190,7 +190,8 @@ fn without_repetition<'a>(name: &'a str, title: &str) -> &'a str {
     let Some((stripped, number)) = invocation(name) else { return name };
     let types = stripped.find('(').and_then(|at| stripped.get(at..)).unwrap_or_default();
     let title = title.to_ascii_lowercase();
-    let is_counted = title.starts_with(&format!("[{number}] "))
+    let counted = title.strip_prefix(&format!("[{number}]"));
+    let is_counted = counted.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
         || title.contains("repetition") && title.contains(&format!(" {number} of "));
     if OF_REPETITIONS.contains(&types) && is_counted { stripped } else { name }
 }
@@ -207,6 +208,8 @@ mod tests {
             ("a.B.m(RepetitionInfo)[1]", "repetition 1 of 3", "a.B.m(RepetitionInfo)"),
             ("a.B.m[1]", "Repetition if test failed 1 of 2", "a.B.m"),
             ("a.B.m[2]", "[2] m()", "a.B.m"),
+            ("a.B.m[2]", "[2]", "a.B.m"),
+            ("a.B.m[2]", "[2]m", "a.B.m[2]"),
             // Parameters, and tests that a factory makes.
             ("a.B.m(int)[2]", "[2] 7", "a.B.m(int)[2]"),
             ("a.B.m[2]", "adds 2", "a.B.m[2]"),
