@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use flow_codec::ThreadId;
-use flow_codec::index::SMALLEST_INDEXED_BYTES;
 use flow_codec::read::ThreadFile;
 
 use crate::dag::{Dag, REPEATS};
@@ -11,7 +10,8 @@ use crate::reading::{Listener, open_dag};
 use crate::shapes::{default_words, keep_for_others};
 
 /// The shapes of a thread that has none are built once this part of its events was read for tests: that takes less time than to
-/// read all tests.
+/// read all tests. Small threads are no exception: the events of a test are found quickly, but its marks only by reading all marks
+/// before them.
 const PART_BEFORE_SHAPES: u64 = 8;
 
 /// What is known of threads that have shapes: those that are stored, or of which enough is read that it takes less time to build
@@ -71,7 +71,7 @@ impl<S> TestThreads<S> {
         });
         if let Source::Events(read) = source {
             *read = read.saturating_add(bytes);
-            if file.bytes() >= SMALLEST_INDEXED_BYTES && *read > file.bytes() / PART_BEFORE_SHAPES {
+            if *read > file.bytes() / PART_BEFORE_SHAPES {
                 let built = build(&file.whole(), progress);
                 *source = built.map_or(Source::OnlyEvents, known);
             }
