@@ -77,13 +77,14 @@ const DOCUMENT_NAMES: [&str; 10] = [
 ];
 
 /// Files and folders of version control, of editors and of sites of projects.
-const OUTSIDE_OF_BUILDS: [&str; 8] = [
+const OUTSIDE_OF_BUILDS: [&str; 9] = [
     ".github/",
     ".gitlab/",
     ".gitignore",
     ".gitattributes",
     ".editorconfig",
     ".mailmap",
+    "src/main/javadoc/",
     "src/site/",
     "src/changes/",
 ];
@@ -113,4 +114,24 @@ fn is_document(path: &str) -> bool {
     is_named
         || DOCUMENTS.iter().any(|end| name.ends_with(end))
         || OUTSIDE_OF_BUILDS.iter().any(|part| is_outside(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_document;
+
+    #[test]
+    fn documents_are_known_by_their_names_and_folders() {
+        for (path, expected) in [
+            ("core/README", true),
+            ("docs/usage.adoc", true),
+            ("src/main/javadoc/overview.html", true),
+            ("core/src/site/xdoc/index.xml", true),
+            ("src/main/resources/README.md", false),
+            ("src/main/overview.html", false),
+            ("pom.xml", false),
+        ] {
+            assert_eq!(is_document(path), expected, "{path}");
+        }
+    }
 }
