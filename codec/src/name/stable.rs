@@ -34,12 +34,14 @@ const BEFORE_RANDOM: [&str; 4] =
     ["ByteBuddy", "HibernateInstantiator", "HibernateProxy", "MockitoMock"];
 /// The name of static initialisers.
 const INITIALISER: &str = "<clinit>";
+/// The name of the method with which compilers give an enumeration its constants.
+const VALUES: &str = "values";
 
-/// The key of a method in names of behaviours: `class#name(descriptor)` without the numbers above. `None` for a static
-/// initialiser, which runs in whichever call needs the class first.
+/// The key of a method in names of behaviours: `class#name(descriptor)` without the numbers above. `None` for what runs in whichever
+/// call needs it first: a static initialiser, and `values()` of an enumeration, which the JDK calls for the first `valueOf` and keeps.
 #[must_use]
 pub fn stable_key(class: &str, name: &str, descriptor: &str) -> Option<String> {
-    if name == INITIALISER {
+    if name == INITIALISER || name == VALUES && is_array_of(class, descriptor) {
         return None;
     }
     let mut key = String::with_capacity(class.len() + name.len() + descriptor.len() + 1);
@@ -58,6 +60,15 @@ pub fn stable_key(class: &str, name: &str, descriptor: &str) -> Option<String> {
     }
     key.push_str(rest);
     Some(key)
+}
+
+/// Returns whether a method without parameters returns an array of a class.
+fn is_array_of(class: &str, descriptor: &str) -> bool {
+    let element = descriptor.strip_prefix("()[L").and_then(|rest| rest.strip_suffix(';'));
+    let same = |(a, b): (u8, u8)| a == b || a == b'/' && b == b'.';
+    element.is_some_and(|element| {
+        element.len() == class.len() && element.bytes().zip(class.bytes()).all(same)
+    })
 }
 
 fn is_number(text: &str) -> bool {
@@ -226,12 +237,26 @@ mod tests {
             "a.Scripts12#m()V",
             "a.B#m$default$2()I",
             "a.B#m2()V",
+            "a.B#values()[La/C;",
+            "a.B#values(I)[La/B;",
+            "a.B#values()[[La/B;",
+            "a.B#all()[La/B;",
             "a.b2.C#m(La/b2/C$D;[[JLa/E;)V",
             "a.B$#m()V",
             "#m",
         ] {
             assert_eq!(stable(key), key);
         }
-        assert_eq!(stable_key("a.B", "<clinit>", "()V"), None);
+    }
+
+    #[test]
+    fn what_runs_for_the_first_use_has_no_name() {
+        for (class, name, descriptor) in [
+            ("a.B", "<clinit>", "()V"),
+            ("a.B$C", "values", "()[La/B$C;"),
+            ("B", "values", "()[LB;"),
+        ] {
+            assert_eq!(stable_key(class, name, descriptor), None, "{class}#{name}");
+        }
     }
 }

@@ -7,6 +7,7 @@ mod rows;
 mod side;
 mod turns;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use flow_codec::format::shape_name::CallOrder;
@@ -58,9 +59,6 @@ pub struct Differences<'a> {
     most: usize,
     most_words: Option<usize>,
 }
-
-/// A pattern for static initialisers.
-const INITIALISERS: &str = "**#<clinit>";
 
 /// Whether values are compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -190,7 +188,7 @@ impl<'a> Differences<'a> {
         self
     }
 
-    /// Compares what names of behaviours have: stable names of methods, and no static initialisers.
+    /// Compares what names of behaviours have: stable names of methods, and no calls of those that have none.
     #[must_use]
     pub fn as_behaviours(mut self) -> Self {
         self.as_behaviours = true;
@@ -277,7 +275,9 @@ impl<'a> Differences<'a> {
     ) -> Result<RunDifferences, Error> {
         let all: Vec<&Trace> = runs.into_iter().flatten().collect();
         let mut ignored: Vec<Glob> = globs(&self.ignored, all.iter().copied())?;
-        ignored.extend(self.as_behaviours.then(|| Glob::new(INITIALISERS)));
+        if self.as_behaviours {
+            ignored.extend(without_stable_name(&all));
+        }
         let mut joiner = Joiner::within(self.most_words.unwrap_or_else(default_words));
         joiner = joiner.in_order(self.order);
         let expected = globs(&self.expected, all.iter().copied())?;
@@ -356,6 +356,21 @@ fn may_have_values(trace: &Trace) -> bool {
     let is_option = |key: &&str| manifest.options.contains_key(*key);
     let is_changed = manifest.end.as_ref().is_none_or(|end| !end.filters.is_empty());
     ["values", "fields"].iter().any(is_option) || is_changed
+}
+
+/// Patterns for the methods that have no name in those of behaviours.
+fn without_stable_name(traces: &[&Trace]) -> Vec<Glob> {
+    let mut patterns = BTreeSet::new();
+    for methods in traces.iter().map(|trace| trace.methods()) {
+        for (_, method) in methods.iter().filter(|(id, _)| methods.stable_key(*id).is_none()) {
+            patterns.insert(match (&*method.info().class, &*method.info().name) {
+                // Each class may have one.
+                (_, "<clinit>") => "**#<clinit>".to_owned(),
+                (class, name) => format!("{class}#{name}"),
+            });
+        }
+    }
+    patterns.iter().map(|pattern| Glob::new(pattern)).collect()
 }
 
 /// Returns whether an exception left a call.
