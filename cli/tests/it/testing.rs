@@ -826,8 +826,8 @@ before  1 test  flow.lock
 after   1 test  more
 1 of 1 test differs: 1 with more calls
 
-calls  before  after  test
-more        3      4  a.T.t
+calls  before  after  result  test
+more        3      4  passed  a.T.t
 
 No recording is kept in which a.T.t did what the lock has. With one, this shows the first call that differs: ";
     assert!(run.out.starts_with(expected) && run.code == Some(1), "{run:?}");
@@ -876,15 +876,16 @@ fn differences_to_a_lock_have_a_format_for_each_service() {
     };
     let row: serde_json::Value = serde_json::from_str(&diff("json", &[])).unwrap();
     assert_eq!((&row["change"], &row["fails"]), (&"more".into(), &true.into()), "{row}");
+    assert_eq!(row["result_after"], "passed", "{row}");
     let csv = diff("csv", &["--max-calls", "+50%"]);
     assert!(csv.lines().nth(1).unwrap().starts_with("more,a.T.t,3,4,a754243dbdda063b,"), "{csv}");
-    assert!(csv.ends_with(",false\n"), "{csv}");
+    assert!(csv.ends_with(",passed,false\n"), "{csv}");
     let markdown = "\
 **flow.lock**: 1 of 1 test differs: 1 with more calls
 
-| calls | before | after | test |
-| --- | ---: | ---: | --- |
-| more | 3 | 4 | a.T.t |
+| calls | before | after | result | test |
+| --- | ---: | ---: | --- | --- |
+| more | 3 | 4 | passed | a.T.t |
 ";
     assert_eq!(diff("markdown", &[]), markdown);
     let github = "\

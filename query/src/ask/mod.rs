@@ -40,7 +40,9 @@ pub use self::info::{
     AtEnd, Info, LogInfo, OpenCall, SampledThread, StoredShapes, ThreadAtEnd, ThreadInfo,
     ThreadOrder, TraceInfo,
 };
-pub use self::locked::{KeptTests, LockDifference, LockedChange, LockedTests, Tolerance, run_with};
+pub use self::locked::{
+    KeptTests, LockDifference, LockedChange, LockedRun, LockedTests, Tolerance, run_with,
+};
 pub use self::operations::{OperationSum, Operations, OperationsBy, ReadOperations};
 pub use self::overview::{Overview, OverviewLines};
 pub use self::test_runs::{FlakyTest, FlakyTests, FoundFlaky, RanTest, RanTests, TestAttempt};

@@ -53,6 +53,8 @@ crate::rows! {
         behaviour_before: Option<String>,
         /// the first 16 digits of the name of what it did
         behaviour_after: Option<String>,
+        /// how it ended in the run: `passed`, `failed`, `aborted` or `skipped`; `null` or empty if it is gone
+        result_after: Option<&'static str>,
         /// whether it fails; with `--max-calls` only if its number of calls changed by more
         fails: bool,
     }

@@ -34,7 +34,8 @@ pub(super) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     let dir = args.after.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_DIR));
     let mut source = Source::open(&SourceArgs { dir, format: Format::Text })?;
     let (after, status) = lock::of_run(&asked, &mut source)?;
-    let found = LockDifference::of(asked.only(before.clone()), after.clone(), args.max_calls);
+    let compared = asked.only(before.clone());
+    let found = LockDifference::of_run(compared, &after, args.max_calls);
     let run = source.traces.path().to_path_buf();
     drop(source);
     report_recorded(&found);
@@ -47,7 +48,7 @@ pub(super) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
         DiffFormat::Json | DiffFormat::Csv => print.rows(out)?,
     }
     if args.accept {
-        let new = asked.accept(before.clone(), after);
+        let new = asked.accept(before.clone(), after.lock);
         lock::write(&args.before, &new)?;
         lock::report(&args.before, Some(before), new);
         return Ok(status);
@@ -110,6 +111,7 @@ impl Print<'_> {
             let fails = |row: &LockRow<'_>| Cell::text(if row.fails { "exceeded" } else { "" });
             table.column("limit", rows.iter().map(fails));
         }
+        table.column("result", rows.iter().map(|row| Cell::text(row.result_after.unwrap_or(""))));
         table.column("test", rows.iter().map(|row| Cell::text(row.test)));
         table
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use flow_codec::format::shape_name::CallOrder;
 use flow_codec::format::test_lock::TestLock;
-use flow_query::ask::{LockDifference, LockedChange, LockedTests};
+use flow_query::ask::{LockDifference, LockedChange, LockedRun, LockedTests};
 use flow_query::reading::Soundness;
 
 use crate::args::TestsArgs;
@@ -40,8 +40,8 @@ pub(super) fn run(args: &TestsArgs, file: &Path) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source())?;
     let (run, status) = of_run(&asked, &mut source)?;
     let lock = match &before {
-        Some(before) => asked.accept(before.clone(), run),
-        None => run,
+        Some(before) => asked.accept(before.clone(), run.lock),
+        None => run.lock,
     };
     write(file, &lock)?;
     report(file, before, lock);
@@ -72,21 +72,21 @@ pub(crate) fn read(file: &Path) -> Result<TestLock, Failure> {
 pub(crate) fn of_run(
     asked: &LockedTests,
     source: &mut Source,
-) -> Result<(TestLock, Status), Failure> {
+) -> Result<(LockedRun, Status), Failure> {
     source.expect_calls()?;
     let mut progress = Progress::without_results(source.bytes());
-    let (lock, soundness) = source.ask(|traces| asked.read(traces, &mut progress))?;
-    if lock.tests.is_empty() {
+    let run = source.ask(|traces| asked.read(traces, &mut progress))?;
+    if run.lock.tests.is_empty() {
         return Err(no_tests(source));
     }
     drop(progress);
-    if soundness != Soundness::Whole || source.status != Status::Done {
+    if run.soundness != Soundness::Whole || source.status != Status::Done {
         return Err(Failure::Failed(format!(
             "{}: damaged or incomplete, so what its tests did is not certain; record them again",
             source.traces.path().display()
         )));
     }
-    Ok((lock, source.status))
+    Ok((run, source.status))
 }
 
 /// What to do about a trace without tests.

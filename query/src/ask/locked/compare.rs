@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use flow_codec::format::test_lock::{LockedTest, TestLock};
+use flow_codec::format::test_marks::Outcome;
 
+use super::LockedRun;
 use super::tolerance::Tolerance;
 use crate::rows::LockRow;
 
@@ -29,6 +31,7 @@ pub enum LockedChange {
 struct Pair {
     before: Option<LockedTest>,
     after: Option<LockedTest>,
+    outcome: Option<Outcome>,
 }
 
 /// How a run differs from a lock.
@@ -89,6 +92,18 @@ impl LockDifference {
         Self { pairs, tolerance, recorded }
     }
 
+    /// Compares a run with a lock, as [`LockDifference::of`], and knows how the tests of the run ended.
+    #[must_use]
+    pub fn of_run(lock: TestLock, run: &LockedRun, tolerance: Option<Tolerance>) -> Self {
+        let mut found = Self::of(lock, run.lock.clone(), tolerance);
+        let mut outcomes = run.outcomes.clone();
+        for pair in found.pairs.iter_mut().rev() {
+            let ended = pair.after.as_ref().and_then(|test| outcomes.get_mut(test));
+            pair.outcome = ended.and_then(Vec::pop);
+        }
+        found
+    }
+
     /// All tests: those that changed first, of one change by name.
     pub fn rows(&self) -> impl Iterator<Item = LockRow<'_>> {
         self.pairs.iter().map(|pair| {
@@ -102,6 +117,7 @@ impl LockDifference {
                 calls_after: calls(&pair.after),
                 behaviour_before: behaviour(&pair.before),
                 behaviour_after: behaviour(&pair.after),
+                result_after: pair.outcome.map(Outcome::word),
                 fails: self.fails(pair),
             }
         })
@@ -163,16 +179,18 @@ fn paired([before, mut after]: [Vec<LockedTest>; 2]) -> Vec<Pair> {
         match after.iter().position(|other| *other == test) {
             Some(at) => {
                 let other = after.remove(at);
-                pairs.push(Pair { before: Some(test), after: Some(other) });
+                pairs.push(Pair { before: Some(test), after: Some(other), outcome: None });
             }
             None => others.push(test),
         }
     }
     let mut after = after.into_iter();
-    pairs.extend(
-        others.into_iter().map(|before| Pair { before: Some(before), after: after.next() }),
-    );
-    pairs.extend(after.map(|after| Pair { before: None, after: Some(after) }));
+    pairs.extend(others.into_iter().map(|before| Pair {
+        before: Some(before),
+        after: after.next(),
+        outcome: None,
+    }));
+    pairs.extend(after.map(|after| Pair { before: None, after: Some(after), outcome: None }));
     pairs
 }
 

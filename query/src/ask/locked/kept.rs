@@ -116,8 +116,8 @@ fn base(name: &str) -> &str {
 fn lock_of(path: &Path) -> Result<(TestLock, Soundness), Error> {
     let mut traces = Traces::of(Trace::open(path)?, path);
     let is_short = !traces.missing().is_empty();
-    let (lock, soundness) = LockedTests::all().read(&mut traces, &mut ())?;
-    Ok((lock, if is_short { Soundness::Damaged } else { soundness }))
+    let run = LockedTests::all().read(&mut traces, &mut ())?;
+    Ok((run.lock, if is_short { Soundness::Damaged } else { run.soundness }))
 }
 
 /// Returns whether the tests of a new file did what is in a lock.

@@ -8,10 +8,12 @@ pub use self::compare::{LockDifference, LockedChange};
 pub use self::kept::KeptTests;
 pub use self::tolerance::Tolerance;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use flow_codec::format::shape_name::CallOrder;
 use flow_codec::format::test_lock::{LockedTest, TestLock};
+use flow_codec::format::test_marks::Outcome;
 
 use super::test_runs::RanTests;
 use crate::open::{Recordings, Traces};
@@ -30,14 +32,26 @@ const RECORDED: [&str; 7] =
 /// use flow_query::open::Traces;
 ///
 /// let mut traces = Traces::open("flow-trace")?;
-/// let (lock, _) = LockedTests::all().read(&mut traces, &mut ())?;
-/// std::fs::write("flow.lock", lock.encode())?;
+/// let run = LockedTests::all().read(&mut traces, &mut ())?;
+/// std::fs::write("flow.lock", run.lock.encode())?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Default, Debug)]
 pub struct LockedTests {
     tests: Tests,
     order: CallOrder,
+}
+
+/// What the tests of a run did.
+#[derive(Clone, Default, Debug)]
+#[non_exhaustive]
+pub struct LockedRun {
+    /// The lock of the run.
+    pub lock: TestLock,
+    /// How tests ended that did the same, in order.
+    pub outcomes: BTreeMap<LockedTest, Vec<Outcome>>,
+    /// Whether all that they did is known.
+    pub soundness: Soundness,
 }
 
 impl LockedTests {
@@ -60,7 +74,7 @@ impl LockedTests {
         self
     }
 
-    /// Returns the lock of a run. A test that did not end is as it was then, and the answer is not whole.
+    /// Returns what the tests of a run did. A test that did not end is as it was then, and the answer is not whole.
     ///
     /// # Errors
     /// A pattern matches no test, or the calls of a test that is to be named without their order were left out.
@@ -68,7 +82,7 @@ impl LockedTests {
         &self,
         traces: &mut Traces,
         listener: &mut impl Listener,
-    ) -> Result<(TestLock, Soundness), Error> {
+    ) -> Result<LockedRun, Error> {
         let runs = traces.read_tests();
         self.tests.expect_in(&runs)?;
         let mut asked_for = runs.iter().flatten().filter(|run| self.tests.include(&run.name));
@@ -83,7 +97,7 @@ impl LockedTests {
         let asked = RanTests::all().select(Select::all().in_tests(self.tests.clone()));
         let asked = asked.in_order(self.order);
         let mut lock = TestLock { order: self.order, ..TestLock::default() };
-        let mut soundness = Soundness::Whole;
+        let (mut outcomes, mut soundness) = (BTreeMap::new(), Soundness::Whole);
         let unfinished = runs
             .iter()
             .flatten()
@@ -102,12 +116,15 @@ impl LockedTests {
             }
             let (found, worst) = asked.behaviours(trace, runs, listener);
             soundness = soundness.and(worst);
-            lock.tests.extend(found.into_iter().map(|(run, behaviour)| {
-                LockedTest::new(run.name, behaviour.calls, behaviour.name)
-            }));
+            for (run, behaviour) in found {
+                let test = LockedTest::new(run.name, behaviour.calls, behaviour.name);
+                let ended: &mut Vec<_> = outcomes.entry(test.clone()).or_default();
+                ended.extend(run.outcome);
+                lock.tests.push(test);
+            }
         }
         lock.tests.sort_unstable();
-        Ok((lock, soundness))
+        Ok(LockedRun { lock, outcomes, soundness })
     }
 
     /// Keeps the tests of a lock that are asked for.
@@ -137,8 +154,8 @@ pub fn run_with(test: &LockedTest, order: CallOrder, folder: &Path, not: &Path) 
     let recordings = Recordings::of(folder)?;
     let asked = LockedTests::of(Tests::of(std::slice::from_ref(&test.name))).in_order(order);
     let did_it = |path: &Path| {
-        let lock = Traces::open(path).and_then(|mut traces| asked.read(&mut traces, &mut ()));
-        lock.is_ok_and(|(lock, _)| lock.tests.contains(test))
+        let run = Traces::open(path).and_then(|mut traces| asked.read(&mut traces, &mut ()));
+        run.is_ok_and(|run| run.lock.tests.contains(test))
     };
     let mut runs = recordings.runs().iter().rev().map(|run| run.path());
     runs.find(|path| *path != not && did_it(path)).map(Path::to_path_buf)
