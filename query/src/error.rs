@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use flow_codec::ThreadId;
 
-use crate::text::grouped;
+use crate::text::{grouped, plural};
 
 /// The most names that a message lists.
 const LISTED: usize = 12;
@@ -101,6 +101,8 @@ pub enum Error {
         /// Why.
         why: String,
     },
+    /// Tests of a lock are not in the run by whose tests they are to be replaced.
+    ClassesNotRun(ClassesNotRun),
     /// An answer needs calls of tests that were left out of a trace.
     CallsLeftOut {
         /// The first such test.
@@ -215,6 +217,10 @@ impl fmt::Display for Error {
                     None => write!(f, "{path}: {what}"),
                 }
             }
+            Self::ClassesNotRun(classes) => write!(
+                f,
+                "{classes}; --gone keep keeps such tests in the lock: the run had some tests only; --gone remove removes them: they no longer exist"
+            ),
             Self::CallsLeftOut { test, remedy } => write!(
                 f,
                 "calls of tests that passed, such as {test}, were left out of the recording: {remedy}"
@@ -249,6 +255,33 @@ fn listed(mut names: Vec<String>, most: usize) -> String {
 }
 
 impl std::error::Error for Error {}
+
+/// Classes of a lock of which a run has no test.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct ClassesNotRun {
+    /// How many classes.
+    pub classes: u64,
+    /// How many tests of the lock are in them.
+    pub tests: u64,
+    /// The first of these tests.
+    pub first: String,
+}
+
+impl fmt::Display for ClassesNotRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { classes, tests, first } = self;
+        let classes = match classes {
+            1 => "a class".to_owned(),
+            _ => format!("{} classes", grouped(*classes)),
+        };
+        write!(
+            f,
+            "the run has no test of {classes} of the lock, which has {} there, such as {first}",
+            plural(*tests, "test")
+        )
+    }
+}
 
 impl From<flow_codec::Error> for Error {
     fn from(error: flow_codec::Error) -> Self {

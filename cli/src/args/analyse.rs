@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, Command, FromArgMatches, ValueEnum, ValueHint};
 use flow_codec::format::test_lock::MAGIC;
-use flow_query::ask::{Renamed, Tolerance};
+use flow_query::ask::{GoneTests, Renamed, Tolerance};
 
 use super::given::{Given, expect, given};
 use super::report::{OF_ROWS, OF_SAMPLES, OF_TREES};
@@ -70,6 +70,12 @@ pub(crate) struct TestsArgs {
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = MAGIC)]
     #[arg(value_hint = ValueHint::FilePath, help_heading = OUTPUT)]
     pub(crate) lock: Option<PathBuf>,
+    /// With --lock: what to do about tests of the file that the run does not have: keep them if the run had some tests only, or
+    /// remove them
+    ///
+    /// Without it, they are removed if other tests of their class ran, and else the lock is not written.
+    #[arg(long, value_name = "WHAT", requires = "lock", help_heading = OUTPUT)]
+    pub(crate) gone: Option<Gone>,
     /// Show tests that failed once and passed another time, in one recording or in several of a folder, with the first call, value or
     /// exception by which such a pair of attempts differs
     ///
@@ -88,6 +94,24 @@ pub(crate) struct TestsArgs {
     /// Output format; json writes one object per line; the last three are for --affected-by
     #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = OUTPUT)]
     pub(crate) format: TestsFormat,
+}
+
+/// What to do about tests of a lock that a run does not have.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Gone {
+    /// The run had some tests only: leave the others as they are.
+    Keep,
+    /// They no longer exist: remove them.
+    Remove,
+}
+
+impl Gone {
+    pub(crate) const fn tests(self) -> GoneTests {
+        match self {
+            Self::Keep => GoneTests::Keep,
+            Self::Remove => GoneTests::Remove,
+        }
+    }
 }
 
 /// Output formats of tests.
@@ -235,6 +259,12 @@ pub(crate) struct DiffArgs {
     /// With flow.lock: replace its tests by those of the run
     #[arg(long, conflicts_with_all = ["exit_code", "max_calls"], help_heading = OUTPUT)]
     pub(crate) accept: bool,
+    /// With flow.lock: what to do about tests of the lock that the run does not have: keep them and compare only tests that ran, or,
+    /// with --accept, remove them
+    ///
+    /// Without it, they are shown as gone, and --accept removes them only if other tests of their class ran.
+    #[arg(long, value_name = "WHAT", help_heading = OUTPUT)]
+    pub(crate) gone: Option<Gone>,
     /// Compare the number of calls or samples, their CPU time (cpu), or their time with waiting (wall)
     #[arg(long, value_name = "WHAT", default_value = "calls", help_heading = ORDER, hide_possible_values = true)]
     pub(crate) by: By,
@@ -333,6 +363,9 @@ impl DiffArgs {
             ("--callers", !self.rows.callers.is_empty()),
             ("--callees", !self.rows.callees.is_empty()),
         ]));
+        if self.gone == Some(Gone::Remove) && !self.accept {
+            return Err(Failure::Usage("--gone remove changes flow.lock: add --accept".to_owned()));
+        }
         expect("a comparison with a lock", &all, &[])
     }
 
@@ -340,6 +373,7 @@ impl DiffArgs {
     pub(crate) fn expect_no_lock(&self) -> Result<(), Failure> {
         let all = given(&[
             ("--accept", self.accept),
+            ("--gone", self.gone.is_some()),
             ("--max-calls", self.max_calls.is_some()),
             ("--format markdown, github or junit", self.format.of_screen().is_none()),
         ]);

@@ -159,7 +159,7 @@ compared as with --exact. TRACE:22:1082 is a call of another trace.
 With --samples, samples of two runs are compared by method, as flow report shows them; two logs, and two traces that have only \
 samples, are compared like that without a flag. --methods compares calls in such rows.
 
-flow diff flow.lock RUN compares the tests of a run, by default of the newest one, with a file of flow tests --lock: which do something else, make more or fewer calls, are gone or new. Numbers that compilers hand out and static initialisers do not count. Of the first test that does something else, the first call that differs is shown if a recording of the earlier behaviour is in the folder. --accept replaces the lines of the lock.
+flow diff flow.lock RUN compares the tests of a run, by default of the newest one, with a file of flow tests --lock: which do something else, make more or fewer calls, are gone or new. Numbers that compilers hand out and static initialisers do not count. Of the first test that does something else, the first call that differs is shown if a recording of the earlier behaviour is in the folder. --accept replaces the lines of the lock; after a run of some tests, --gone keep leaves the others.
 
 Exit status: 0 if both were read, whether they differ or not; with --exit-code 1 if they differ. With --max-calls 1 if the calls of a test changed by more.
 
@@ -183,6 +183,7 @@ Examples:
   flow diff --exit-code flow.lock
   flow diff --max-calls +10% --format markdown flow.lock
   flow diff flow.lock --accept
+  flow diff flow.lock --gone keep
   flow export --to baseline -o threads.baseline
   flow diff --exact --exit-code threads.baseline flow-trace
   flow diff before.hpl after.hpl --sort self

@@ -21,7 +21,7 @@ use std::ffi::OsString;
 
 use clap::{Command, CommandFactory, Error, FromArgMatches, Parser, Subcommand};
 
-pub(crate) use self::analyse::{DiffArgs, DiffFormat, TestKey, TestsArgs, TestsFormat};
+pub(crate) use self::analyse::{DiffArgs, DiffFormat, Gone, TestKey, TestsArgs, TestsFormat};
 pub(crate) use self::calls::{
     AroundArgs, CallsArgs, CallsQuestion, ContextsArgs, FindArgs, FollowArgs, GrepArgs, PresetArgs,
     ShapesArgs, SlowestArgs,

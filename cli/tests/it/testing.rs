@@ -866,6 +866,48 @@ fn a_changed_behaviour_is_accepted() {
 }
 
 #[test]
+fn a_run_of_some_tests_removes_no_others_from_a_lock() {
+    let dir = locked();
+    let run = |args: &[&str]| flow_in(args, dir.path());
+    let file = dir.path().join("flow.lock");
+    let of_before = lock_in(dir.path());
+    let others = "0123456789abcdef 7 a.U.u\n0123456789abcdef 8 a.U.v\n0123456789abcdef 9 b.V.w\n";
+    let all = format!("{of_before}{others}");
+    fs::write(&file, &all).unwrap();
+    // Whole classes did not run.
+    let classes =
+        "the run has no test of 2 classes of the lock, which has 3 tests there, such as a.U.u; ";
+    for args in [&["tests", "--lock", "more"][..], &["diff", "flow.lock", "more", "--accept"]] {
+        let refused = run(args);
+        assert!(refused.code == Some(1) && refused.err.contains(classes), "{refused:?}");
+        assert!(refused.err.contains("--gone keep") && refused.err.contains("--gone remove"));
+        assert_eq!(lock_in(dir.path()), all);
+    }
+    let shown = run(&["diff", "flow.lock", "before"]);
+    assert!(shown.out.contains("3 gone") && shown.err.contains(classes), "{shown:?}");
+    let shown = run(&["diff", "flow.lock", "before", "--gone", "keep", "--exit-code"]);
+    assert!(shown.code == Some(0) && shown.out.contains("no difference: 1 test did the same"));
+    assert_eq!(shown.err, "", "{shown:?}");
+    // They stay, or are removed.
+    run(&["tests", "--lock", "more", "--gone", "keep"]);
+    let kept = lock_in(dir.path());
+    assert!(kept.contains(" 4 a.T.t\n") && kept.ends_with(others), "{kept}");
+    run(&["diff", "flow.lock", "before", "--gone", "keep", "--accept"]);
+    assert_eq!(lock_in(dir.path()), all);
+    run(&["diff", "flow.lock", "before", "--gone", "remove", "--accept"]);
+    assert_eq!(lock_in(dir.path()), of_before);
+    // A test is removed that its class does not have any more.
+    fs::write(&file, format!("{of_before}0123456789abcdef 7 a.T.u\n")).unwrap();
+    let written = run(&["tests", "--lock", "before"]);
+    assert!(written.err.ends_with("has 1 test in 62 B: 1 gone\n"), "{written:?}");
+    // The names of two locks with and without the order of calls have nothing in common.
+    let refused = run(&["tests", "--lock", "--unordered", "--gone", "keep", "before"]);
+    assert!(refused.code == Some(2) && refused.err.contains("--gone keep"), "{refused:?}");
+    let refused = run(&["diff", "flow.lock", "before", "--gone", "remove"]);
+    assert!(refused.code == Some(2) && refused.err.contains("add --accept"), "{refused:?}");
+}
+
+#[test]
 fn differences_to_a_lock_have_a_format_for_each_service() {
     let dir = locked();
     let diff = |format: &str, more: &[&str]| {

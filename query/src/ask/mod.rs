@@ -41,7 +41,7 @@ pub use self::info::{
     ThreadOrder, TraceInfo,
 };
 pub use self::locked::{
-    KeptTests, LockDifference, LockedChange, LockedRun, LockedTests, Tolerance, run_with,
+    GoneTests, KeptTests, LockDifference, LockedChange, LockedRun, LockedTests, Tolerance, run_with,
 };
 pub use self::operations::{OperationSum, Operations, OperationsBy, ReadOperations};
 pub use self::overview::{Overview, OverviewLines};

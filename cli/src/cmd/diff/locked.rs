@@ -10,7 +10,7 @@ use flow_query::rows::{Cell, LockRow};
 
 use super::exact;
 use super::sides::Sides;
-use crate::args::{DiffArgs, DiffFormat, TestArgs};
+use crate::args::{DiffArgs, DiffFormat, Gone, TestArgs};
 use crate::cmd::line_limit;
 use crate::cmd::test_runs::lock;
 use crate::failure::{Failure, Status};
@@ -34,11 +34,15 @@ pub(super) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     let dir = args.after.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_DIR));
     let mut source = Source::open(&SourceArgs { dir, format: Format::Text })?;
     let (after, status) = lock::of_run(&asked, &mut source)?;
-    let compared = asked.only(before.clone());
+    let gone = args.gone.map(Gone::tests);
+    let compared = asked.only(before.clone(), &after.lock, gone);
     let found = LockDifference::of_run(compared, &after, args.max_calls);
     let run = source.traces.path().to_path_buf();
     drop(source);
     report_recorded(&found);
+    if let Some(classes) = asked.classes_not_run(&before, &after.lock).filter(|_| gone.is_none()) {
+        message(&format!("{classes}; if only some tests ran, --gone keep compares these"));
+    }
     let print = Print { args, found: &found, order: before.order, run: &run };
     match args.format {
         DiffFormat::Text => print.text(out)?,
@@ -48,7 +52,7 @@ pub(super) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
         DiffFormat::Json | DiffFormat::Csv => print.rows(out)?,
     }
     if args.accept {
-        let new = asked.accept(before.clone(), after.lock);
+        let new = asked.accept(before.clone(), after.lock, gone)?;
         lock::write(&args.before, &new)?;
         lock::report(&args.before, Some(before), new);
         return Ok(status);

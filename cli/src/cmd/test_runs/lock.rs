@@ -9,7 +9,7 @@ use flow_codec::format::test_lock::TestLock;
 use flow_query::ask::{LockDifference, LockedChange, LockedRun, LockedTests};
 use flow_query::reading::Soundness;
 
-use crate::args::TestsArgs;
+use crate::args::{Gone, TestsArgs};
 use crate::failure::{Failure, Status};
 use crate::input::source::Source;
 use crate::output::{Progress, bytes, flow_command, grouped, message, plural, shell_quoted};
@@ -28,23 +28,23 @@ pub(super) fn run(args: &TestsArgs, file: &Path) -> Result<Status, Failure> {
     // What is in a lock is compared as before.
     let is_unordered = args.unordered || was_unordered;
     let is_renamed = before.is_some() && is_unordered != was_unordered;
-    if is_renamed && !args.tests.patterns.is_empty() {
+    let keeps_some = !args.tests.patterns.is_empty() || args.gone == Some(Gone::Keep);
+    if is_renamed && keeps_some {
         return Err(Failure::Usage(format!(
-            "{}: its tests were compared with the order of their calls; --unordered is for all of them, without --test",
+            "{}: its tests were compared with the order of their calls; --unordered is for all of them, without --test and --gone keep",
             file.display()
         )));
     }
-    let before = before.filter(|_| !is_renamed);
     let order = if is_unordered { CallOrder::Ignored } else { CallOrder::Counts };
     let asked = LockedTests::of(args.tests.tests()).in_order(order);
     let mut source = Source::open(&args.source())?;
     let (run, status) = of_run(&asked, &mut source)?;
     let lock = match &before {
-        Some(before) => asked.accept(before.clone(), run.lock),
+        Some(before) => asked.accept(before.clone(), run.lock, args.gone.map(Gone::tests))?,
         None => run.lock,
     };
     write(file, &lock)?;
-    report(file, before, lock);
+    report(file, before.filter(|_| !is_renamed), lock);
     Ok(status)
 }
 

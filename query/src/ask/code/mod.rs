@@ -4,6 +4,7 @@ mod affected;
 mod coverage;
 mod never_called;
 
+pub(in crate::ask) use self::affected::parts_of_name;
 pub use self::affected::{
     Affected, AffectedTests, ChangedFile, FileEffect, SelectedClass, SourceText,
 };

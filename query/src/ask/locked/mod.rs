@@ -1,9 +1,11 @@
 //! What the tests of a run did, as a [lock](flow_codec::format::test_lock), and how another run differs from it.
 
+mod accept;
 mod compare;
 mod kept;
 mod tolerance;
 
+pub use self::accept::GoneTests;
 pub use self::compare::{LockDifference, LockedChange};
 pub use self::kept::KeptTests;
 pub use self::tolerance::Tolerance;
@@ -125,26 +127,6 @@ impl LockedTests {
         }
         lock.tests.sort_unstable();
         Ok(LockedRun { lock, outcomes, soundness })
-    }
-
-    /// Keeps the tests of a lock that are asked for.
-    #[must_use]
-    pub fn only(&self, mut lock: TestLock) -> TestLock {
-        lock.tests.retain(|test| self.tests.include(&test.name));
-        lock
-    }
-
-    /// Replaces the tests of a lock that are asked for by those of a run.
-    #[must_use]
-    pub fn accept(&self, mut lock: TestLock, run: TestLock) -> TestLock {
-        if self.tests.is_all() {
-            return run;
-        }
-        lock.tests.retain(|test| !self.tests.include(&test.name));
-        lock.tests.extend(run.tests);
-        lock.recorded.extend(run.recorded);
-        lock.tests.sort_unstable();
-        lock
     }
 }
 

@@ -21,7 +21,7 @@ use flow_codec::read::{TestRun, Trace};
 
 use self::files::own_effect;
 pub use self::files::{ChangedFile, FileEffect, SourceText};
-use self::names::parts_of_name;
+pub(in crate::ask) use self::names::parts_of_name;
 pub use self::names::{Affected, SelectedClass};
 use self::names::{AffectedTest, Why};
 use self::reached::{Classes, Places, Shared};

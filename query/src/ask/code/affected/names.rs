@@ -147,7 +147,7 @@ impl Affected {
 
 /// The class and the method of a test that is named `pkg.Class.method(int)[2]`. No method if the name has another form after
 /// that of the class.
-pub(super) fn parts_of_name(name: &str) -> Option<(&str, Option<&str>)> {
+pub(in crate::ask) fn parts_of_name(name: &str) -> Option<(&str, Option<&str>)> {
     // Suites of Scala: `shop.CartSuite > adds all prices`.
     if let Some((class, _)) = name.split_once(" > ") {
         return Some((class, None));
