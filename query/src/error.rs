@@ -10,6 +10,8 @@ use crate::text::{grouped, plural};
 
 /// The most names that a message lists.
 const LISTED: usize = 12;
+/// What to do about tests of a lock whose classes a run does not have.
+const KEEP_OR_REMOVE: &str = "--gone keep keeps such tests in the lock: the run had some tests only; --gone remove removes them: they no longer exist";
 /// The most tests and directories that a message lists.
 const FEW: usize = 3;
 
@@ -217,10 +219,7 @@ impl fmt::Display for Error {
                     None => write!(f, "{path}: {what}"),
                 }
             }
-            Self::ClassesNotRun(classes) => write!(
-                f,
-                "{classes}; --gone keep keeps such tests in the lock: the run had some tests only; --gone remove removes them: they no longer exist"
-            ),
+            Self::ClassesNotRun(classes) => write!(f, "{classes}; {KEEP_OR_REMOVE}"),
             Self::CallsLeftOut { test, remedy } => write!(
                 f,
                 "calls of tests that passed, such as {test}, were left out of the recording: {remedy}"
