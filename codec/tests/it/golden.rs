@@ -801,7 +801,7 @@ fn the_example_of_lines_is_that_of_the_specification() {
 #[test]
 fn the_example_of_accesses_is_that_of_the_specification() {
     use flow_codec::format::values::{CallValue, Identity, Place, Primitive, Role, Value};
-    let spec = include_str!("../../src/format/values.rs");
+    let spec = include_str!("../../src/format/values/mod.rs");
     let bytes = example_of(spec, " of accesses", "accesses.hex");
     let int = |number| Value::Primitive(Primitive::Int(number));
     let array = Identity { class: MethodId::new(4), hash: 9 };
@@ -823,7 +823,7 @@ fn the_example_of_accesses_is_that_of_the_specification() {
 #[test]
 fn the_example_of_a_handler_is_that_of_the_specification() {
     use flow_codec::format::values::{CallValue, Handled, Identity, Value};
-    let spec = include_str!("../../src/format/values.rs");
+    let spec = include_str!("../../src/format/values/mod.rs");
     let bytes = example_of(spec, " of a handler", "handlers.hex");
     let handled = Handled {
         line: Some(43),
@@ -841,10 +841,28 @@ fn the_example_of_a_handler_is_that_of_the_specification() {
 }
 
 #[test]
+fn the_example_of_a_wait_is_that_of_the_specification() {
+    use flow_codec::ThreadId;
+    use flow_codec::format::values::waits::WaitKind;
+    use flow_codec::format::values::{CallValue, Identity, Wait};
+    let spec = include_str!("../../src/format/values/waits.rs");
+    let bytes = example_of(spec, " of a wait", "wait.hex");
+    let object = Some(Identity { class: MethodId::new(4), hash: 9 });
+    let wait = Wait { kind: WaitKind::Lock, object, holder: Some(ThreadId::new(26)) };
+    let values = [wait.began(1_000_000), Wait::ended(51_000_000)];
+    let mut rest = &bytes[..];
+    let decoded: Vec<_> = std::iter::from_fn(|| CallValue::decode(&mut rest).ok()).collect();
+    assert_eq!((&decoded[..], rest), (&values[..], &[][..]));
+    let mut encoded = Vec::new();
+    values.iter().for_each(|value| value.encode(&mut encoded));
+    assert_eq!(encoded, bytes);
+}
+
+#[test]
 fn the_example_of_content_is_that_of_the_specification() {
     use flow_codec::format::values::{CallValue, Identity, ObjectContent, Primitive, Role, Value};
     let bytes =
-        example_of(include_str!("../../src/format/values.rs"), " of content", "content.hex");
+        example_of(include_str!("../../src/format/values/mod.rs"), " of content", "content.hex");
     let object = |class, hash| Identity { class: MethodId::new(class), hash };
     let text = Value::Text { units: 1, beginning: "a".to_owned() };
     let optional = ObjectContent::Elements { length: 1, elements: vec![text] };
@@ -865,7 +883,7 @@ fn the_example_of_content_is_that_of_the_specification() {
 #[test]
 fn the_example_of_a_version_is_that_of_the_specification() {
     use flow_codec::format::values::{CallValue, Primitive, Role, Value};
-    let spec = include_str!("../../src/format/values.rs");
+    let spec = include_str!("../../src/format/values/mod.rs");
     let bytes = example_of(spec, " of a version", "version.hex");
     let int = |role, number| CallValue::new(role, Value::Primitive(Primitive::Int(number)));
     let values = [int(Role::Version, 1), int(Role::Argument(0), 5)];
@@ -888,7 +906,7 @@ fn the_example_of_values_is_that_of_the_specification() {
     use flow_codec::format::raw::words_of;
     use flow_codec::format::values::{CallValue, Primitive, Role, Value};
     use flow_codec::write::{Base, Canonicalizer, EncodedMarks};
-    let bytes = example_of(include_str!("../../src/format/values.rs"), "", "values.hex");
+    let bytes = example_of(include_str!("../../src/format/values/mod.rs"), "", "values.hex");
     let text = Value::Text { units: 3, beginning: "abc".to_owned() };
     let values = [
         (Role::Argument(0), Value::Primitive(Primitive::Int(5))),

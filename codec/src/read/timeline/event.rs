@@ -5,12 +5,13 @@
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-use crate::MethodId;
 use crate::format::instructions::Step;
 use crate::format::marks::Position;
 use crate::format::test_marks::TestMark;
+use crate::format::values::waits::WaitKind;
 use crate::format::values::{CallValue, Handled, Value};
 use crate::read::{Bounds, StackSample};
+use crate::{MethodId, ThreadId};
 
 /// When something happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -85,6 +86,9 @@ pub enum EventKind {
     /// An exception reached a handler of the topmost call, if the timeline is one
     /// [with handlers](super::Timeline::with_handlers).
     Handled(HandledException),
+    /// The thread begins to wait, in the topmost call, or no longer waits, if the timeline is one
+    /// [with waits](super::Timeline::with_waits).
+    Wait(WaitEvent),
     /// The version of the method of the topmost call, which has just begun, if the timeline is one with lines, values or
     /// instructions. Without this event, the version is 0.
     Version(u16),
@@ -118,6 +122,30 @@ impl HandledException {
         let Handled { line, exception, created_in, created_at } = handled;
         Self { class, hash: exception.hash, line, created_in, created_at, message }
     }
+}
+
+/// The begin or the end of a wait.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WaitEvent {
+    /// What the thread waits for.
+    pub on: WaitedFor,
+    /// When the wait began.
+    pub begin_ns: u64,
+    /// When it ended; `None` where it begins.
+    pub end_ns: Option<u64>,
+}
+
+/// What a thread waits for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WaitedFor {
+    /// How it waits.
+    pub kind: WaitKind,
+    /// The class of the object, if it is known.
+    pub class: Option<Arc<str>>,
+    /// What `System.identityHashCode` returns for the object; `None` without one.
+    pub hash: Option<u32>,
+    /// The thread that held the object when the wait began, if that is known.
+    pub holder: Option<ThreadId>,
 }
 
 /// How frames were left by an exception.

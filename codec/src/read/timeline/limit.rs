@@ -85,6 +85,7 @@ impl Limit {
             EventKind::Line(_)
             | EventKind::Values(_)
             | EventKind::Handled(_)
+            | EventKind::Wait(_)
             | EventKind::Step(_) => {
                 self.release(now, &mut to);
                 if self.held.is_empty() && self.later == 0 && (from_ns..=to_ns).contains(&now) {

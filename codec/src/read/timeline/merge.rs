@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
 
-use super::event::{EventKind, HandledException, Stamp, TimelineEvent, Visited, When};
+use super::event::{
+    EventKind, HandledException, Stamp, TimelineEvent, Visited, WaitEvent, WaitedFor, When,
+};
 use super::known::Known;
 use super::limit::Limit;
 use super::placing::Placing;
@@ -12,7 +14,7 @@ use super::stages::Stages;
 use super::values::Values;
 use crate::format::flow::Record;
 use crate::format::marks::{Mark, Position};
-use crate::format::values::CallValue;
+use crate::format::values::{CallValue, Primitive, Role, Value, Wait};
 use crate::read::{Events, ReadRecords, Selection, StackSamples, Tail, ThreadFile, TimeLimits};
 use crate::{Error, Offset, Result, ThreadId};
 
@@ -69,6 +71,9 @@ pub struct Timeline<'a> {
     has_steps: bool,
     has_values: bool,
     has_handlers: bool,
+    has_waits: bool,
+    /// The wait that began last and has not ended.
+    waiting: Option<WaitEvent>,
     /// The values of open calls, if more than events is read: they contain the versions of methods.
     values: Option<Values>,
     /// What follows the first event of a mark with values.
@@ -114,6 +119,8 @@ impl<'a> Timeline<'a> {
             has_steps: false,
             has_values: false,
             has_handlers: false,
+            has_waits: false,
+            waiting: None,
             values: None,
             held: VecDeque::new(),
             stages: Stages::default(),
@@ -151,6 +158,12 @@ impl<'a> Timeline<'a> {
     #[must_use]
     pub fn with_handlers(self) -> Self {
         Self { has_handlers: true, values: Some(Values::default()), ..self }
+    }
+
+    /// Adds where the thread began to wait, and where it no longer did.
+    #[must_use]
+    pub fn with_waits(self) -> Self {
+        Self { has_waits: true, values: Some(Values::default()), ..self }
     }
 
     /// Leaves out calls of methods that are not selected; their callees move up to the nearest caller that
@@ -374,6 +387,11 @@ impl<'a> Timeline<'a> {
         let (version, values) = self.values.as_mut()?.add(pieces, place);
         let mut kinds: Vec<_> = version.map(EventKind::Version).into_iter().collect();
         for value in values {
+            if let Role::WaitBegin | Role::WaitEnd = value.role {
+                let wait = self.of_wait(&value).filter(|_| self.has_waits);
+                kinds.extend(wait.map(EventKind::Wait));
+                continue;
+            }
             match (value.handled, kinds.last_mut()) {
                 (Some(handled), _) if self.has_handlers => {
                     let class = handled.exception.class;
@@ -402,6 +420,25 @@ impl<'a> Timeline<'a> {
             self.held.extend(rest);
         }
         Some(first)
+    }
+
+    /// Returns the begin or the end of a wait; `None` for the end of one that began before the events that are read.
+    fn of_wait(&mut self, value: &CallValue) -> Option<WaitEvent> {
+        let at_ns = match value.value {
+            Value::Primitive(Primitive::Long(at_ns)) => at_ns.cast_unsigned(),
+            _ => return None,
+        };
+        Some(match value.wait.as_deref() {
+            None => WaitEvent { end_ns: Some(at_ns), ..self.waiting.take()? },
+            Some(Wait { kind, object, holder }) => {
+                let class = object.and_then(|object| object.class);
+                let class = class.and_then(|class| self.known.class(class));
+                let hash = object.map(|object| object.hash);
+                let on = WaitedFor { kind: *kind, class, hash, holder: *holder };
+                let begun = WaitEvent { on, begin_ns: at_ns, end_ns: None };
+                self.waiting.insert(begun).clone()
+            }
+        })
     }
 
     /// The next sample that has been placed.
@@ -679,6 +716,40 @@ mod tests {
         let mut timeline = file.timeline().unwrap();
         let seen = timeline.by_ref().filter(|event| event.is_ok()).count();
         assert_eq!((seen, timeline.into_damage().is_some()), (4, true));
+    }
+
+    #[test]
+    fn waits_are_events_whose_ends_have_their_begins() {
+        use crate::ThreadId;
+        use crate::format::values::{Identity, Role, Value, Wait, waits::WaitKind};
+        let object = Some(Identity { class: None, hash: 9 });
+        let holder = Some(ThreadId::new(26));
+        let lock = Wait { kind: WaitKind::Lock, object, holder };
+        let sleep = Wait { kind: WaitKind::Sleep, object: None, holder: None };
+        let argument = CallValue::new(Role::Argument(0), Value::Null);
+        let mut bytes = Vec::new();
+        // The first end has no begin, and the last begin no end.
+        for value in
+            [Wait::ended(5), argument.clone(), lock.began(10), Wait::ended(30), sleep.began(40)]
+        {
+            value.encode(&mut bytes);
+        }
+        let (_dir, file) = thread(&[0x81, 0x00], &[(at(1, 0), Mark::Values(bytes))]);
+        let kinds = |timeline: Timeline<'_>| -> Vec<EventKind> {
+            let kinds = timeline.map(|event| event.unwrap().kind);
+            kinds
+                .filter(|kind| !matches!(kind, EventKind::Enter(_) | EventKind::Exit { .. }))
+                .collect()
+        };
+        let on = WaitedFor { kind: WaitKind::Lock, class: None, hash: Some(9), holder };
+        let begun = WaitEvent { on, begin_ns: 10, end_ns: None };
+        let ended = WaitEvent { end_ns: Some(30), ..begun.clone() };
+        let on = WaitedFor { kind: WaitKind::Sleep, class: None, hash: None, holder: None };
+        let open = WaitEvent { on, begin_ns: 40, end_ns: None };
+        let waits = [begun, ended, open].map(EventKind::Wait);
+        let timeline = || file.timeline().unwrap();
+        assert_eq!(kinds(timeline().with_waits()), waits);
+        assert_eq!(kinds(timeline().with_values()), [EventKind::Values(vec![argument])]);
     }
 
     #[test]

@@ -35,7 +35,8 @@ mod visit;
 pub use self::ahead::{CallTimes, Lookahead};
 pub use self::calls::{Call, CallStack, Calls, KeepAccesses};
 pub use self::event::{
-    EventKind, HandledException, Stamp, TimelineEvent, Unwound, VisitTimeline, Visited, When,
+    EventKind, HandledException, Stamp, TimelineEvent, Unwound, VisitTimeline, Visited, WaitEvent,
+    WaitedFor, When,
 };
 pub use self::executions::{Executed, Executions, Operands, This};
 pub use self::merge::Timeline;

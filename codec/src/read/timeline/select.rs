@@ -65,6 +65,7 @@ impl<'a> Select<'a> {
             EventKind::Line(_)
             | EventKind::Values(_)
             | EventKind::Handled(_)
+            | EventKind::Wait(_)
             | EventKind::Version(_)
             | EventKind::Step(_)
                 if !self.shows_topmost() => {}

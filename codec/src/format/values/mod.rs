@@ -9,7 +9,7 @@
 //! | part | bytes | |
 //! |---|---|---|
 //! | type and role | 1 | the type in the lower four bits, the role in the four above them |
-//! | number | 1 | of an argument, from 0 on, `this` not counted; of role 10 the part; otherwise 0 |
+//! | number | 1 | of an argument, from 0 on, `this` not counted; of roles 10 and 11 the part; otherwise 0 |
 //! | content | | depends on the type |
 //!
 //! | role | |
@@ -25,6 +25,7 @@
 //! | 8 | an access: what will be written |
 //! | 9 | the *version* of the method, an int: see below |
 //! | 10 | a part of an exception that reached a handler: see *Handlers* |
+//! | 11 | a part of a wait of the thread: see [`waits`] |
 //!
 //! Classes of one name, each in its own class loader or redefined, may have different versions of a method, which share its
 //! [id](super::ids). A call of a version other than 0 begins with a value of role 9, also if only lines or instructions of the
@@ -136,9 +137,11 @@
 //! | `A5 03 07 00 00 00` | line 7 |
 //! | `AA 04 02 02 6E 6F` | the message |
 
+pub mod waits;
+
+use self::waits::WaitKind;
 use super::leb128::{put, take};
-use crate::MethodId;
-use crate::Undecoded;
+use crate::{MethodId, ThreadId, Undecoded};
 
 /// What a value is to its call.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -175,6 +178,16 @@ pub enum Role {
     CreatedAt,
     /// The message of an exception that reached a handler.
     Handled,
+    /// Of a wait that begins: its kind. A [`CallValue`] has it in its [`Wait`].
+    WaitKind,
+    /// Of a wait that begins: what the thread waits for. A [`CallValue`] has it in its [`Wait`].
+    WaitObject,
+    /// Of a wait that begins: the thread that holds the object. A [`CallValue`] has it in its [`Wait`].
+    Holder,
+    /// When a wait began.
+    WaitBegin,
+    /// When the wait that began last ended.
+    WaitEnd,
 }
 
 /// A number, a character or a truth value.
@@ -297,6 +310,8 @@ pub struct CallValue {
     pub place: Option<Box<Place>>,
     /// The exception, if it is the message of one that reached a handler.
     pub handled: Option<Box<Handled>>,
+    /// The wait, if it is the time at which one began.
+    pub wait: Option<Box<Wait>>,
     /// For an argument, the version of the method, from which readers get the name of the parameter. Not part of the bytes.
     pub version: u16,
 }
@@ -323,6 +338,17 @@ pub struct Handled {
     pub created_in: Option<String>,
     /// The line there, if it is known.
     pub created_at: Option<u32>,
+}
+
+/// A wait that begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wait {
+    /// How the thread waits.
+    pub kind: WaitKind,
+    /// What it waits for, if that is an object.
+    pub object: Option<Identity>,
+    /// The thread that held the object when the wait began, if that is known.
+    pub holder: Option<ThreadId>,
 }
 
 /// The numbers of types.
@@ -392,6 +418,11 @@ impl Role {
             Self::CreatedIn => [10 << ROLE_SHIFT, 2],
             Self::CreatedAt => [10 << ROLE_SHIFT, 3],
             Self::Handled => [10 << ROLE_SHIFT, 4],
+            Self::WaitKind => [11 << ROLE_SHIFT, 0],
+            Self::WaitObject => [11 << ROLE_SHIFT, 1],
+            Self::Holder => [11 << ROLE_SHIFT, 2],
+            Self::WaitBegin => [11 << ROLE_SHIFT, 3],
+            Self::WaitEnd => [11 << ROLE_SHIFT, 4],
         }
     }
 
@@ -414,6 +445,11 @@ impl Role {
             (10, 2) => Self::CreatedIn,
             (10, 3) => Self::CreatedAt,
             (10, 4) => Self::Handled,
+            (11, 0) => Self::WaitKind,
+            (11, 1) => Self::WaitObject,
+            (11, 2) => Self::Holder,
+            (11, 3) => Self::WaitBegin,
+            (11, 4) => Self::WaitEnd,
             _ => return None,
         })
     }
@@ -484,7 +520,7 @@ impl CallValue {
     /// A value that is no access.
     #[must_use]
     pub const fn new(role: Role, value: Value) -> Self {
-        Self { role, value, place: None, handled: None, version: 0 }
+        Self { role, value, place: None, handled: None, wait: None, version: 0 }
     }
 
     /// An exception that reached a handler, with its message.
@@ -519,6 +555,7 @@ impl CallValue {
             }
         }
         self.handled.iter().for_each(|handled| handled.encode(bytes));
+        self.wait.iter().for_each(|wait| wait.encode(bytes));
         self.value.encode(self.role, bytes);
     }
 
@@ -527,46 +564,74 @@ impl CallValue {
     /// # Errors
     /// There is no whole value. The bytes stay as they are, or are shortened by what belongs to no value.
     pub fn decode(bytes: &mut &[u8]) -> Result<Self, Undecoded> {
-        let mut place: Option<Box<Place>> = None;
-        let mut handled: Option<Box<Handled>> = None;
+        let mut parts = Parts::default();
         let mut rest = *bytes;
         loop {
             let part = rest;
             let (role, value) = Value::decode(&mut rest)?;
-            if let Role::Field | Role::Index | Role::HandlerLine = role {
+            if let Role::Field | Role::Index | Role::HandlerLine | Role::WaitKind = role {
                 // What came before it has no end.
                 *bytes = part;
-                (place, handled) = (None, None);
+                parts = Parts::default();
             }
-            match (role, value) {
-                (Role::Field, Value::Primitive(Primitive::Int(id))) => {
-                    let id = u64::try_from(id).ok().and_then(MethodId::new);
-                    let field = Some(id.ok_or(INVALID)?);
-                    place = Some(Box::new(Place { field, ..Place::default() }));
-                }
-                (Role::Index, Value::Primitive(Primitive::Int(index))) => {
-                    place = Some(Box::new(Place { index: Some(index), ..Place::default() }));
-                }
-                (Role::Object, value) => match &mut place {
-                    Some(place) if place.object.is_none() => place.object = Some(value),
-                    _ => return Err(INVALID),
-                },
-                (Role::Field | Role::Index, _) => return Err(INVALID),
-                (
-                    Role::HandlerLine | Role::Exception | Role::CreatedIn | Role::CreatedAt,
-                    value,
-                ) => Handled::add(&mut handled, role, value).ok_or(INVALID)?,
-                (role, value) => {
-                    *bytes = rest;
-                    let place = place.filter(|_| role.is_access());
-                    let handled = handled.filter(|_| role == Role::Handled);
-                    if role == Role::Handled && handled.is_none() {
-                        return Err(INVALID);
-                    }
-                    return Ok(Self { role, value, place, handled, version: 0 });
-                }
+            if let Some(value) = parts.add(role, value)? {
+                *bytes = rest;
+                return parts.into_value(role, value);
             }
         }
+    }
+}
+
+/// What has come of a value before its end.
+#[derive(Default)]
+struct Parts {
+    place: Option<Box<Place>>,
+    handled: Option<Box<Handled>>,
+    wait: Option<Box<Wait>>,
+}
+
+impl Parts {
+    /// Adds a part. Returns the value if it is the end, and not a part.
+    fn add(&mut self, role: Role, value: Value) -> Result<Option<Value>, Undecoded> {
+        match (role, value) {
+            (Role::Field, Value::Primitive(Primitive::Int(id))) => {
+                let id = u64::try_from(id).ok().and_then(MethodId::new);
+                let field = Some(id.ok_or(INVALID)?);
+                self.place = Some(Box::new(Place { field, ..Place::default() }));
+            }
+            (Role::Index, Value::Primitive(Primitive::Int(index))) => {
+                self.place = Some(Box::new(Place { index: Some(index), ..Place::default() }));
+            }
+            (Role::Object, value) => match &mut self.place {
+                Some(place) if place.object.is_none() => place.object = Some(value),
+                _ => return Err(INVALID),
+            },
+            (Role::Field | Role::Index, _) => return Err(INVALID),
+            (Role::HandlerLine | Role::Exception | Role::CreatedIn | Role::CreatedAt, value) => {
+                Handled::add(&mut self.handled, role, value).ok_or(INVALID)?
+            }
+            (Role::WaitKind | Role::WaitObject | Role::Holder, value) => {
+                Wait::add(&mut self.wait, role, value).ok_or(INVALID)?;
+            }
+            (_, value) => return Ok(Some(value)),
+        }
+        Ok(None)
+    }
+
+    /// Returns the value with the parts that belong to it.
+    fn into_value(self, role: Role, value: Value) -> Result<CallValue, Undecoded> {
+        let place = self.place.filter(|_| role.is_access());
+        let handled = self.handled.filter(|_| role == Role::Handled);
+        let wait = self.wait.filter(|_| role == Role::WaitBegin);
+        let is_time = matches!(value, Value::Primitive(Primitive::Long(_)));
+        let is_valid = match role {
+            Role::Handled => handled.is_some(),
+            Role::WaitBegin => wait.is_some() && is_time,
+            Role::WaitEnd => is_time,
+            _ => true,
+        };
+        let value = CallValue { role, value, place, handled, wait, version: 0 };
+        is_valid.then_some(value).ok_or(INVALID)
     }
 }
 
@@ -604,6 +669,52 @@ impl Handled {
         }
         Some(())
     }
+}
+
+impl Wait {
+    /// Returns the value for a wait that begins at this time.
+    #[must_use]
+    pub fn began(self, at_ns: u64) -> CallValue {
+        let wait = Some(Box::new(self));
+        CallValue { wait, ..CallValue::new(Role::WaitBegin, number_value(at_ns)) }
+    }
+
+    /// Returns the value for the end of a wait at this time.
+    #[must_use]
+    pub fn ended(at_ns: u64) -> CallValue {
+        CallValue::new(Role::WaitEnd, number_value(at_ns))
+    }
+
+    /// Appends the parts before the time.
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        Value::Primitive(Primitive::Int(self.kind.number())).encode(Role::WaitKind, bytes);
+        self.object.map_or(Value::Null, Value::Object).encode(Role::WaitObject, bytes);
+        if let Some(holder) = self.holder {
+            number_value(holder.get()).encode(Role::Holder, bytes);
+        }
+    }
+
+    /// Adds a part; `None` if it is not one.
+    fn add(wait: &mut Option<Box<Self>>, role: Role, value: Value) -> Option<()> {
+        match (role, value) {
+            (Role::WaitKind, Value::Primitive(Primitive::Int(number))) => {
+                let kind = WaitKind::of_number(number);
+                *wait = Some(Box::new(Self { kind, object: None, holder: None }));
+            }
+            (Role::WaitObject, Value::Object(object)) => wait.as_mut()?.object = Some(object),
+            (Role::WaitObject, Value::Null) => wait.as_mut()?.object = None,
+            (Role::Holder, Value::Primitive(Primitive::Long(thread))) => {
+                wait.as_mut()?.holder = Some(ThreadId::new(thread.cast_unsigned()));
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+/// A number of 64 bits as a value.
+const fn number_value(number: u64) -> Value {
+    Value::Primitive(Primitive::Long(number.cast_signed()))
 }
 
 impl Value {
@@ -963,6 +1074,28 @@ mod tests {
     }
 
     #[test]
+    fn waits_come_back_with_what_is_known_of_them() {
+        let object = Some(Identity { class: MethodId::new(300), hash: 9 });
+        for (kind, object, holder) in [
+            (WaitKind::Lock, object, Some(ThreadId::new(26))),
+            (WaitKind::Sleep, None, None),
+            (WaitKind::Other(-7), object, None),
+        ] {
+            let wait = Wait { kind, object, holder }.began(u64::MAX >> 1);
+            let mut bytes = Vec::new();
+            wait.encode(&mut bytes);
+            for len in 0..bytes.len() {
+                let part = CallValue::decode(&mut &bytes[..len]);
+                assert_eq!(part, Err(Undecoded::Incomplete), "{wait:?}");
+            }
+            // After one without a time.
+            let two = [&bytes[..6], &bytes].concat();
+            let mut rest = &two[..];
+            assert_eq!((CallValue::decode(&mut rest), rest), (Ok(wait), &[][..]));
+        }
+    }
+
+    #[test]
     fn bytes_that_are_no_value_are_invalid() {
         for bytes in [
             &[0x0F, 0, 0, 0, 0, 0, 0, 0, 0, 0][..],
@@ -972,7 +1105,13 @@ mod tests {
             &[0xA0, 4],
             &[0xA5, 0, 0, 0, 1, 0],
             &[0xA9, 1, 0, 0, 0, 0, 0],
+            // No part of a wait, a kind that is no number, an object without a wait, and times without one or that are none.
+            &[0xB0, 5],
             &[0xB0, 0],
+            &[0xB0, 1],
+            &[0xB7, 3, 0, 0, 0, 0, 0, 0, 0, 0],
+            &[0xB5, 4, 0, 0, 0, 0],
+            &[0xC0, 0],
             &[0x40, 0],
             &[0x45, 0, 0xFF, 0xFF, 0xFF, 0xFF],
             &[0x50, 0],
