@@ -66,6 +66,8 @@ pub struct Options {
     pub snapshot_on: SnapshotOn,
     /// Which methods are recorded.
     pub filter: FilterSpec,
+    /// Whether it is recorded what threads wait for.
+    pub waits: bool,
     /// Patterns for the classes of the application itself. They select nothing.
     pub own: Vec<String>,
     /// How calls are seen.
@@ -146,6 +148,7 @@ impl Options {
                 needs_one_file(setting, &out)?;
                 parse_snapshot_on(setting)
             })?,
+            waits: waits(value("waits"), engine, format)?,
             filter: filter_with_details(&settings, engine, format)?,
             own: value("own").map_or(Ok(Vec::new()), |own| list(own, ';'))?,
             engine,
@@ -560,6 +563,19 @@ fn needs_marks(
         _ => return Ok(()),
     };
     Err(OptionError(format!("{key}={value} ({place}): {why}")))
+}
+
+/// Whether it is recorded what threads wait for.
+fn waits(
+    setting: Option<&Setting>,
+    engine: EngineKind,
+    format: EventFormat,
+) -> Result<bool, OptionError> {
+    match setting.map(|setting| (setting, setting.value.as_str())) {
+        None | Some((_, "off")) => Ok(false),
+        Some((setting, "on")) => needs_marks(setting, engine, format).map(|()| true),
+        Some((setting, _)) => Err(bad_value(setting)),
+    }
 }
 
 /// Refuses an option for values without such.

@@ -22,7 +22,7 @@ const fn key(name: &'static str, form: &'static str, about: &'static str) -> Key
 }
 
 /// All keys.
-pub const KEYS: [Key; 52] = [
+pub const KEYS: [Key; 53] = [
     key("out", "a directory, or a file whose name ends in .flowtrace", "where the trace goes"),
     key("earlier", "how many earlier traces to keep, from 0 to 99", "earlier traces that are kept"),
     key(
@@ -81,6 +81,7 @@ pub const KEYS: [Key; 52] = [
         "globs over pkg.Class or pkg.Class#method, separated by ';'",
         "the methods of which exceptions that reach handlers are recorded",
     ),
+    key("waits", "on or off", "whether it is recorded what threads wait for"),
     key(
         "presets",
         "names of presets, such as sql, http and log, separated by ';'",

@@ -152,7 +152,7 @@ fn mistakes_are_reported_in_one_line_with_place_and_remedy() {
         (
             "zzz=1",
             "unknown option 'zzz' (agent options); known are out, earlier, keep, rotate, snapshot-on, stream, \
-          stream-token, overflow, target, include, exclude, lines, lines-once, calls, values, instructions, fields, exceptions, presets, presets-file, redact, max-value, values-depth, own, constructors, synthetic, natives, skip, engine, sample, sample-clock, max-frames, format, compress, clock, order, ids, \
+           stream-token, overflow, target, include, exclude, lines, lines-once, calls, values, instructions, fields, exceptions, waits, presets, presets-file, redact, max-value, values-depth, own, constructors, synthetic, natives, skip, engine, sample, sample-clock, max-frames, format, compress, clock, order, ids, \
           optimize, chunk, max-size, min-free, start, only-main, api, journal, durability, overload, command, log, debug, config, onerror",
         ),
         ("out", "'out' (agent options): expected key=value; did you mean 'out=…'?"),
@@ -222,6 +222,15 @@ fn mistakes_are_reported_in_one_line_with_place_and_remedy() {
         (
             "exceptions=",
             "exceptions= (agent options): expected globs over pkg.Class or pkg.Class#method, separated by ';'",
+        ),
+        ("waits=yes", "waits=yes (agent options): expected on or off"),
+        (
+            "waits=on,format=jsonl",
+            "waits=on (agent options): format=jsonl has no place for it; use format=binary",
+        ),
+        (
+            "waits=on,engine=none,sample=10ms",
+            "waits=on (agent options): engine=none records no calls; leave out engine",
         ),
         (
             "redact=password",

@@ -6,6 +6,7 @@ pub mod exceptions;
 pub mod instrument;
 pub mod sample;
 mod skip_list;
+pub mod waits;
 
 use std::sync::Arc;
 

@@ -19,6 +19,7 @@ use super::jvmti::{CallbackTable, Jvmti};
 use super::loaded::{aftermath, unprepared};
 use super::natives::{api, probe};
 use super::vm::{KnowsProbes, Retransforming};
+use super::waits::{self, monitors, natives as native_waits};
 use super::{Vm, own_threads, sampling, state, triggers};
 use crate::certain::Certain as _;
 use crate::engine::{events, instrument};
@@ -46,6 +47,8 @@ pub(super) fn table() -> CallbackTable {
     table.known.MethodExit = Some(method_exit);
     table.known.Exception = Some(exception);
     table.known.ExceptionCatch = Some(exception_catch);
+    monitors::add_callbacks(&mut table);
+    native_waits::add_callback(&mut table);
     table.virtual_thread_start = Some(virtual_thread_start);
     table.virtual_thread_end = Some(thread_end);
     table
@@ -67,7 +70,7 @@ unsafe extern "C" fn vm_start(jvmti: *mut sys::jvmtiEnv, jni: *mut sys::JNIEnv) 
         if agent.is_streamed() {
             vm.prepare_for_end();
         }
-        if agent.engine() == EngineKind::Instrument
+        if (agent.engine() == EngineKind::Instrument || waits::are_recorded())
             && let Err(error) = vm.drawing_no_hashes(|| probe::define(&vm))
         {
             agent.recorder().stop(&error);

@@ -6,7 +6,8 @@ use jvmti_rs::sys;
 use super::jvmti::{
     CallbackTable, Jvmti, VIRTUAL_THREAD_END, VIRTUAL_THREAD_START, no_capabilities,
 };
-use super::{mounts, sampling, state};
+use super::waits::monitors;
+use super::{mounts, sampling, state, waits};
 use crate::lifecycle::Agent;
 use crate::options::{EngineKind, Options};
 use crate::sys::blocks;
@@ -19,6 +20,7 @@ mod capability {
     pub(super) const TAG_OBJECTS: usize = 0;
     pub(super) const BYTECODES: usize = 3;
     pub(super) const SOURCE_FILE_NAME: usize = 11;
+    pub(super) const MONITOR_INFO: usize = 7;
     pub(super) const LINE_NUMBERS: usize = 12;
     pub(super) const SOURCE_DEBUG_EXTENSION: usize = 13;
     /// Available at the start only.
@@ -27,6 +29,8 @@ mod capability {
     pub(super) const BREAKPOINTS: usize = 19;
     pub(super) const METHOD_ENTRY: usize = 24;
     pub(super) const METHOD_EXIT: usize = 25;
+    pub(super) const MONITOR_EVENTS: usize = 28;
+    pub(super) const NATIVE_BINDINGS: usize = 30;
     pub(super) const ALL_CLASS_FILE_HOOKS: usize = 26;
     pub(super) const CONSTANT_POOL: usize = 35;
     pub(super) const RETRANSFORM: usize = 37;
@@ -64,8 +68,14 @@ pub(super) fn prepare(
                     engine=events"
             .to_owned());
     }
+    if options.waits {
+        if starts_without_classes {
+            return Err("waits=on needs Java 11 or later; leave it out".to_owned());
+        }
+        waits::record();
+    }
     sampling::prepare(state::jvm(), options)?;
-    if engine == EngineKind::Instrument {
+    if engine == EngineKind::Instrument || options.waits {
         blocks::table()?;
     }
     let failed = |error| format!("JVMTI error {error} while requesting capabilities");
@@ -134,7 +144,16 @@ fn wanted(
         "exception events, which exceptions= needs with engine=events and which exist only from the start of the JVM",
     ));
     let for_memory = on.oom.then_some(&(OUT_OF_MEMORY, "events for snapshot-on=oom"));
-    let for_options = for_methods.into_iter().chain(for_memory).chain(for_accessors);
+    let for_waits: &[_] = match options.waits {
+        true => &[
+            (MONITOR_EVENTS, "events of monitors, which waits=on needs"),
+            (MONITOR_INFO, "owners of monitors, which waits=on needs"),
+            (NATIVE_BINDINGS, "bindings of native methods, which waits=on needs"),
+        ],
+        false => &[],
+    };
+    let for_options =
+        for_methods.into_iter().chain(for_waits).chain(for_memory).chain(for_accessors);
     for (bit, what) in needed.iter().chain(for_options).chain(for_handlers).chain(for_synthetic) {
         if !potential._bitfield_1.get_bit(*bit) {
             return Err(format!("this JVM offers no {what}; another agent may hold them"));
@@ -198,6 +217,11 @@ pub(super) fn subscribe(agent: &Agent, jvmti: Jvmti) -> Result<(), String> {
     for event in [VIRTUAL_THREAD_START, VIRTUAL_THREAD_END] {
         let _ = jvmti.enable(event);
     }
+    if waits::are_recorded() {
+        for event in wait_events() {
+            jvmti.enable(event).map_err(failed)?;
+        }
+    }
     if agent.recorder().samples_times() {
         mounts::subscribe(jvmti);
     }
@@ -221,8 +245,18 @@ pub(super) fn unsubscribe(agent: &Agent, jvmti: Jvmti) {
         for event in events(agent.engine()).iter().chain(of_exceptions) {
             let _ = jvmti.disable(*event);
         }
+        if waits::are_recorded() {
+            for event in wait_events() {
+                let _ = jvmti.disable(event);
+            }
+        }
         mounts::unsubscribe(jvmti);
     }
+}
+
+/// The events for waits.
+fn wait_events() -> impl Iterator<Item = sys::jvmtiEvent> {
+    monitors::EVENTS.into_iter().chain([sys::JVMTI_EVENT_NATIVE_METHOD_BIND])
 }
 
 /// Describes the JVM for the manifest.

@@ -343,6 +343,28 @@ impl Jvmti {
         Some(hash)
     }
 
+    /// A local reference to the thread that has entered a monitor, if one has. The JVM stops all threads.
+    pub(super) fn holder_of_monitor(self, object: sys::jobject) -> Option<sys::jobject> {
+        let mut usage = sys::jvmtiMonitorUsage {
+            owner: ptr::null_mut(),
+            entry_count: 0,
+            waiter_count: 0,
+            waiters: ptr::null_mut(),
+            notify_waiter_count: 0,
+            notify_waiters: ptr::null_mut(),
+        };
+        call!(self, GetObjectMonitorUsage, object, &raw mut usage).ok()?;
+        // References in these lists are given back when the callback ends.
+        self.deallocate(usage.waiters);
+        self.deallocate(usage.notify_waiters);
+        Some(usage.owner).filter(|owner| !owner.is_null())
+    }
+
+    /// The signature of the class of a method. Leaves a local reference, which the end of the callback gives back.
+    pub(super) fn signature_of_declaring_class(self, method: sys::jmethodID) -> Option<String> {
+        self.class_signature(self.declaring_class(method)?)
+    }
+
     /// Returns whether a class is linked, or cannot be.
     pub(super) fn is_linked(self, class: sys::jclass) -> bool {
         const LINKED: u32 = sys::JVMTI_CLASS_STATUS_PREPARED | sys::JVMTI_CLASS_STATUS_ERROR;

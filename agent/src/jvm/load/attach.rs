@@ -26,6 +26,11 @@ pub(super) fn record(vm: &Vm<'_>, jvmti: Jvmti, option_text: &str) -> Result<(),
         ));
     }
     let agent = lifecycle::start(option_text, Start::Attached, None, |options| {
+        if options.waits {
+            return Err("waits=on needs the start of the JVM, where the methods that wait can be wrapped; use \
+                        'flow record --waits'"
+                .to_owned());
+        }
         environment::prepare(jvmti, options, &callbacks::table())?;
         vm.prepare();
         if options.streaming.is_some() {

@@ -10,7 +10,7 @@ use jni::sys::{JNI_ERR, JNI_OK, JavaVM, jint};
 use super::process::{guard_process, report};
 use super::{attach, copies};
 use crate::jvm::natives::probe;
-use crate::jvm::{Vm, callbacks, environment, state};
+use crate::jvm::{Vm, callbacks, environment, state, waits};
 use crate::lifecycle::{self, Notice, Start};
 use crate::options::{EngineKind, OnError};
 use crate::request::{Action, Request};
@@ -52,7 +52,7 @@ pub(super) unsafe extern "system" fn Agent_OnLoad(
         .map_err(|error| error.to_string())?;
         let Some(agent) = agent else { return Ok(()) };
         guard_process();
-        if agent.engine() == EngineKind::Instrument {
+        if agent.engine() == EngineKind::Instrument || waits::are_recorded() {
             probe::watch(jvmti)?;
         }
         environment::subscribe(&agent, jvmti)

@@ -27,6 +27,8 @@ use crate::jvm::guard::{for_probe, guarded};
 use crate::jvm::jvmti::Jvmti;
 use crate::jvm::state;
 use crate::jvm::vm::{KnowsProbes, Vm, native};
+use crate::jvm::waits;
+use crate::jvm::waits::natives::wrap_early;
 use crate::lifecycle;
 use crate::recorder::Recorder;
 use crate::rewrite;
@@ -214,8 +216,14 @@ unsafe fn without_room(jni: *mut JNIEnv, thread: jobject, id: jlong, event: jint
     }
 }
 
-/// `FlowProbe.blocks`: the address of the control blocks.
-unsafe extern "system" fn blocks(_jni: *mut JNIEnv, _class: jclass) -> jlong {
+/// `FlowProbe.blocks`: the address of the control blocks. The initialiser of the class calls it, once.
+unsafe extern "system" fn blocks(jni: *mut JNIEnv, _class: jclass) -> jlong {
+    if waits::are_recorded()
+        && let Some(jvmti) = state::current()
+    {
+        // SAFETY: the arguments of this native method.
+        wrap_early(&unsafe { Vm::new(jvmti, jni.cast(), ptr::null_mut()) });
+    }
     table().map_or(0, |table| jlong::try_from(table.address()).certain())
 }
 

@@ -6,6 +6,7 @@
 mod known;
 mod plan;
 mod texts;
+mod waits;
 
 use std::ptr;
 
