@@ -37,6 +37,7 @@ mod operations;
 mod requests;
 mod sampled;
 mod slowest;
+mod waits;
 
 pub use by_method::{EdgeRow, Edges, Precision, Report, ReportRow, Side, SumsOf, TimedReport};
 pub(crate) use by_path::StackSums;
@@ -60,3 +61,4 @@ pub(crate) use requests::{
 };
 pub use sampled::AddSampled;
 pub use slowest::{SlowCall, Slowest};
+pub use waits::{FindWaits, FoundWait};

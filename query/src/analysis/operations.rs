@@ -80,7 +80,7 @@ pub(crate) struct FindOperations<'a, F> {
 
 /// Which methods are the program's own.
 #[derive(Debug)]
-struct Own {
+pub(super) struct Own {
     /// None if that is not known.
     globs: Vec<Glob>,
     known: MethodMap<Option<bool>>,
@@ -144,7 +144,12 @@ impl Objects {
 }
 
 impl Own {
-    fn has(&mut self, method: MethodId, methods: &Methods, is_preset: bool) -> bool {
+    pub(super) fn new(patterns: &[String]) -> Self {
+        let globs = patterns.iter().map(|pattern| Glob::new(pattern)).collect();
+        Self { globs, known: MethodMap::default() }
+    }
+
+    pub(super) fn has(&mut self, method: MethodId, methods: &Methods, is_preset: bool) -> bool {
         let Self { globs, known } = self;
         *known.or_default(method).get_or_insert_with(|| {
             methods.get(method).is_some_and(|method| {
@@ -180,11 +185,10 @@ impl<'a, F: FnMut(Operation)> FindOperations<'a, F> {
         own: &[String],
         each: F,
     ) -> Self {
-        let globs = own.iter().map(|pattern| Glob::new(pattern)).collect();
         Self {
             methods,
             roles,
-            own: Own { globs, known: MethodMap::default() },
+            own: Own::new(own),
             thread: ThreadId::new(0),
             open: Vec::new(),
             calls: Vec::new(),

@@ -17,7 +17,8 @@ mod recorded_runs;
 mod test_runs;
 
 pub use self::activity::{
-    ActiveMethod, ActiveThread, Activity, Edge, Refresh, ReportOn, Reported, Reports,
+    ActiveMethod, ActiveThread, Activity, Deadlock, Edge, Refresh, ReportOn, Reported, Reports,
+    TraceWaits, WaitSum, Waits, WaitsBy,
 };
 pub use self::around::{Around, Surroundings};
 pub use self::call_run::CallRun;

@@ -226,7 +226,12 @@ impl Interleaved<'_> {
                 true => file.timeline()?,
                 false => file.timeline()?.limit(limits, start_ns(trace, file)),
             };
-            let timeline = timeline.with_lines().with_values().with_handlers().with_instructions();
+            let timeline = timeline
+                .with_lines()
+                .with_values()
+                .with_handlers()
+                .with_waits()
+                .with_instructions();
             Ok(match self.samples {
                 Some(samples) => timeline.with_samples(samples, file.id()),
                 None => timeline,

@@ -59,6 +59,32 @@ crate::rows! {
         unit: &'static str,
     }
 
+    /// Waits for an object, or in a method.
+    pub struct WaitRow<'a> {
+        /// how the threads waited: `lock`, `wait` (`Object.wait`), `park`, `sleep`, `network`, `file`, or `unknown`
+        kind: &'static str,
+        object_class: Option<Arc<str>>,
+        /// the object, by its class and identity; `null` without one, and if there are several
+        identity: Option<String>,
+        /// how many waits there are
+        waits: u64,
+        /// how many of them had not ended when the trace did
+        unended: u64,
+        /// how many threads waited
+        threads: usize,
+        /// how long those that ended lasted together
+        total_ns: u64,
+        longest_ns: Option<u64>,
+        begin_ns: u64,
+        thread: u64,
+        call: Option<u64>,
+        /// of the longest: its duration, its begin since the start of the recording, its thread, the number of the call in it, and the thread that held the object when the wait began, if that is known
+        holder: Option<u64>,
+        /// of the longest, or with `--waits=place` of all: the nearest method of the program's own code
+        #[serde(flatten)]
+        method: MethodColumns<'a>,
+    }
+
     /// Exceptions of a class, and a method.
     pub struct ExceptionColumns<'a> {
         /// the class; `null` if it is unknown

@@ -8,7 +8,7 @@ mod values;
 
 pub use self::escape::{acts, escaped};
 pub use self::like::is_like;
-pub use self::marks::MarkWords;
+pub use self::marks::{MarkWords, object_name, waits_for};
 pub use self::numbers::{bytes, grouped, plural, seconds};
 pub(crate) use self::values::message_text;
 pub use self::values::{Compared, ValueTexts};

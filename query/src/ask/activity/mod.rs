@@ -3,6 +3,7 @@
 mod refresh;
 mod reports;
 mod sums;
+mod waits;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ use flow_codec::{MethodId, MethodMap, MethodNames, NameForm, ThreadId};
 pub use self::refresh::{ActiveMethod, ActiveThread, Edge, Refresh};
 pub use self::reports::{ReportOn, Reported, Reports};
 use self::sums::{By, Edges, Sum, Sums, Wanted, now_ns};
+pub use self::waits::{Deadlock, TraceWaits, WaitSum, Waits, WaitsBy};
 use crate::Error;
 use crate::open::{Traces, is_open};
 use crate::process::{Follower, Handle, Router};
