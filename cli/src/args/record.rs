@@ -144,6 +144,10 @@ pub(crate) struct AgentArgs {
     #[arg(help_heading = WHAT)]
     #[arg(long, value_name = "GLOB")]
     pub(crate) exceptions: Vec<String>,
+    /// Record what threads wait for, too: locks, notifications, parks, sleeps, sockets and files; for flow report --waits
+    #[arg(help_heading = WHAT)]
+    #[arg(long)]
+    pub(crate) waits: bool,
     /// Leave out values of this parameter, field, class or pkg.Class#method; repeatable
     #[arg(help_heading = WHAT)]
     #[arg(long, value_name = "GLOB")]

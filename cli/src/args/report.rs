@@ -23,6 +23,15 @@ pub(crate) enum PathsKind {
     Frequent,
 }
 
+/// What waits are added up by.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum WaitsKind {
+    /// By what the threads waited for
+    Object,
+    /// By the nearest method of the program's own code
+    Place,
+}
+
 #[derive(ClapArgs, Clone, Debug)]
 pub(crate) struct ReportArgs {
     #[command(flatten)]
@@ -73,6 +82,13 @@ pub(crate) struct ReportViewArgs {
     /// passed through, and caught
     #[arg(long, group = "instead", conflicts_with_all = ["tree", "samples"])]
     pub(crate) exceptions: bool,
+    /// Show what threads waited for, if that was recorded (record --waits): locks, notifications, parks, sleeps, sockets and files;
+    /// what had not ended, deadlocks and lock convoys
+    ///
+    /// Added up by object, or with --waits=place by the nearest method of the program's own code.
+    #[arg(long, value_name = "BY", group = "instead", conflicts_with_all = ["tree", "samples"])]
+    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "object")]
+    pub(crate) waits: Option<WaitsKind>,
     /// Show how often each suspend function of Kotlin was called and resumed: other views count each resumption as a call
     ///
     /// Counts are exact, of whole threads. Functions that never wait, and suspend lambdas, are not in the list. With --tree: the
@@ -92,7 +108,7 @@ pub(crate) struct ReportViewArgs {
     /// Write that page, to a temporary file without --html, and open it: with $BROWSER, or else on a desktop
     /// with xdg-open
     #[arg(long, conflicts_with_all = ["callers", "callees", "paths", "lines", "exceptions", "coroutines"])]
-    #[arg(conflicts_with = "never_called")]
+    #[arg(conflicts_with_all = ["never_called", "waits"])]
     #[arg(conflicts_with_all = ["tree", "samples", "format"])]
     pub(crate) open: bool,
 }
@@ -142,9 +158,9 @@ impl ReportArgs {
 
     /// Returns whether the view is one of samples, too: methods as a list or a tree, or lines.
     pub(crate) fn can_show_samples(&self) -> bool {
-        let ReportViewArgs { paths, exceptions, coroutines, never_called, sources, .. } =
+        let ReportViewArgs { paths, exceptions, waits, coroutines, never_called, sources, .. } =
             &self.view;
-        let is_table = *exceptions || *coroutines || *never_called;
+        let is_table = *exceptions || waits.is_some() || *coroutines || *never_called;
         let is_of_calls = paths.is_some() || is_table || !sources.is_empty();
         !is_of_calls && !self.writes_page()
     }
@@ -189,6 +205,8 @@ impl ReportArgs {
             return expect("--never-called", &self.given(), &["--max", "--verbose"]);
         } else if view.exceptions {
             ("--exceptions", &["--max"])
+        } else if view.waits.is_some() {
+            ("--waits", &["--max"])
         } else if view.paths.is_some() {
             ("--paths", &["--by", "--max"])
         } else {

@@ -289,7 +289,7 @@ impl Emit<'_> {
             Err(error) => Reading::failed(error),
             Ok(timeline) => {
                 let mut timeline = match thread.frames {
-                    Some(_) => timeline.with_values().with_handlers(),
+                    Some(_) => timeline.with_values().with_handlers().with_waits(),
                     None => timeline,
                 };
                 let mut reading = read_timeline(file, &mut timeline, progress, &mut thread);

@@ -184,7 +184,8 @@ fn read(
             None => timeline,
         }
         .with_values()
-        .with_handlers(),
+        .with_handlers()
+        .with_waits(),
         Err(error) => return (Reading::failed(error), gather.end_thread(0, 0)),
     };
     let thread = file.id();

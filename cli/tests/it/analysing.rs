@@ -223,9 +223,12 @@ calls  total       %  self  method
 "
     );
     let run = flow(&["report", "--callers", "**#work", "--format", "csv"], trace.path());
-    assert_eq!(run.out, "trace,thread,path,parent,depth,method,class,name,descriptor,readable,calls,total,self,unit,total_samples,total_error,self_samples,self_error,waiting\n\
+    assert_eq!(
+        run.out,
+        "trace,thread,path,parent,depth,method,class,name,descriptor,readable,calls,total,self,unit,total_samples,total_error,self_samples,self_error,waiting\n\
          .,,1,,0,1,com.app.Main,work,(I)I,com.app.Main.work(int),4,6,4,calls,0,0,0,0,\n\
-         .,,2,1,1,0,com.app.Main,main,([Ljava/lang/String;)V,com.app.Main.main(String[]),2,4,2,calls,0,0,0,0,\n");
+         .,,2,1,1,0,com.app.Main,main,([Ljava/lang/String;)V,com.app.Main.main(String[]),2,4,2,calls,0,0,0,0,\n"
+    );
     // The flag for a tree changes nothing.
     let tree = flow(&["report", "--tree", "--callers", "**#work", "--format", "csv"], trace.path());
     assert_eq!(tree.out, run.out);
@@ -426,7 +429,11 @@ fn calls_that_are_filtered_out_make_no_path() {
         ]
     );
     let run = flow(&["report", "--callers", "**Job", "--exclude", "**#work"], trace.path());
-    assert!(run.out.ends_with("    2      2   66.7%     2    com.app.Main.main(String[])\n"), "{}", run.out);
+    assert!(
+        run.out.ends_with("    2      2   66.7%     2    com.app.Main.main(String[])\n"),
+        "{}",
+        run.out
+    );
     let run = flow(&["report", "--paths", "deepest", "--exclude", "**#work"], trace.path());
     assert!(run.out.starts_with("2 frames, in thread 1 main\n"), "{}", run.out);
     let work_only = bare(&[0x81, 0x00, 0x81, 0x00, 0x81, 0x00, 0x81, 0x00]);
@@ -558,7 +565,11 @@ fn limits_are_reported_in_every_format() {
             &one,
             "1 more row left out (--max 1; 0 for all)",
         ),
-        (&["report", "--callees", "**#main", "--callees", "**#work", "--max", "1"], &one, "4 more rows left out (--max 1; 0 for all)"),
+        (
+            &["report", "--callees", "**#main", "--callees", "**#work", "--max", "1"],
+            &one,
+            "4 more rows left out (--max 1; 0 for all)",
+        ),
         (
             &["report", "--paths", "longest", "--max", "1"],
             &one,

@@ -9,10 +9,10 @@ use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, MarkEncoder, Position};
 use flow_query::rows::{
     ActiveMethodRow, ActiveThreadRow, AffectedRow, AroundRow, CallRow, ChangeRow, CheckRow, Column,
-    ColumnKind, ContextRow, CoroutineRow, ExactRow, ExceptionColumns, FindRow, FindingRow, FlakyRow, FrameRow,
-    GraphRow, GrepRow, IndexRow, InfoRow, LineRow, LockRow, MarkRow, MethodRow, NeverCalledRow,
-    NoteRow, OperationCallRow, OperationRow, OverviewRow, PathColumns, ReachedRow, RefreshRow, Row,
-    RunRow, ShapeRow, SlowRow, StepRow, SumRow, TestColumns, ThreadRow,
+    ColumnKind, ContextRow, CoroutineRow, ExactRow, ExceptionColumns, FindRow, FindingRow,
+    FlakyRow, FrameRow, GraphRow, GrepRow, IndexRow, InfoRow, LineRow, LockRow, MarkRow, MethodRow,
+    NeverCalledRow, NoteRow, OperationCallRow, OperationRow, OverviewRow, PathColumns, ReachedRow,
+    RefreshRow, Row, RunRow, ShapeRow, SlowRow, StepRow, SumRow, TestColumns, ThreadRow, WaitRow,
 };
 use tempfile::TempDir;
 
@@ -31,7 +31,7 @@ const TRACE: &str = "the directory, relative to the one that was named; `.` if i
 
 /// The sections whose tables are those of rows, with the line above the table if there are several; the columns; and what
 /// the column `trace` is, if there is one.
-const TABLES: [(&str, &[Column], Option<&str>); 37] = [
+const TABLES: [(&str, &[Column], Option<&str>); 39] = [
     ("flow info|JSON has an object per trace:", InfoRow::COLUMNS, Some(TRACE)),
     ("flow info|CSV has a row per thread:", ThreadRow::COLUMNS, Some("as for JSON")),
     ("flow info --all", RunRow::COLUMNS, None),
@@ -48,6 +48,7 @@ const TABLES: [(&str, &[Column], Option<&str>); 37] = [
     ("flow report", MethodRow::COLUMNS, Some(AS_INFO)),
     ("flow report --lines --samples", LineRow::COLUMNS, Some(AS_INFO)),
     ("flow report --exceptions", ExceptionColumns::COLUMNS, Some(AS_INFO)),
+    ("flow report --waits", WaitRow::COLUMNS, Some(AS_INFO)),
     ("flow report --coroutines", CoroutineRow::COLUMNS, Some(AS_INFO)),
     ("flow report --never-called", NeverCalledRow::COLUMNS, Some(AS_INFO)),
     ("flow calls --slowest", SlowRow::COLUMNS, Some(AS_INFO)),
@@ -177,6 +178,17 @@ fn handled() -> flow_codec::format::marks::Mark {
     flow_codec::format::marks::Mark::Values(bytes)
 }
 
+/// A wait for a monitor that another thread held.
+fn wait() -> flow_codec::format::marks::Mark {
+    use flow_codec::format::values::{Identity, Wait, waits::WaitKind};
+    let (kind, holder) = (WaitKind::Lock, Some(flow_codec::ThreadId::new(14)));
+    let object = Some(Identity { class: None, hash: 9 });
+    let mut bytes = Vec::new();
+    Wait { kind, object, holder }.began(2_000).encode(&mut bytes);
+    Wait::ended(8_000).encode(&mut bytes);
+    flow_codec::format::marks::Mark::Values(bytes)
+}
+
 /// A trace with times, a note and a test, of one thread that is large enough for an index.
 pub(crate) fn trace() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
@@ -194,6 +206,7 @@ pub(crate) fn trace() -> TempDir {
         (2, test_mark("a note")),
         (2, flow_codec::format::marks::Mark::Line(7)),
         (2, handled()),
+        (2, wait()),
         (5, test_mark("test passed a.T.t")),
         (
             7,
@@ -244,6 +257,7 @@ pub(crate) fn verbs(other: &str) -> Vec<(&'static str, Vec<&str>)> {
         ("flow report", [&["report"][..], &samples].concat()),
         ("flow report --lines --samples", vec!["report", "--lines", "--samples"]),
         ("flow report --exceptions", vec!["report", "--exceptions"]),
+        ("flow report --waits", vec!["report", "--waits"]),
         ("flow report --coroutines", vec!["report", "--coroutines"]),
         ("flow report --never-called", vec!["report", "--never-called"]),
         ("flow calls --slowest", vec!["calls", "--slowest", "3"]),

@@ -5,6 +5,7 @@ mod contents;
 mod handlers;
 mod presets;
 mod requests;
+mod waits;
 
 use std::fs;
 use std::path::Path;

@@ -72,4 +72,3 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Out) -> Result<Status, Failure> {
     std::mem::forget(source);
     Ok(status)
 }
-

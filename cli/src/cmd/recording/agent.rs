@@ -412,6 +412,9 @@ impl AgentOptions {
                 options.add(key, &values.join(separator))?;
             }
         }
+        if args.waits {
+            options.add("waits", "on")?;
+        }
         let presets = args.chosen_presets();
         if !presets.is_empty() {
             options.add("presets", &presets.join(";"))?;

@@ -94,7 +94,7 @@ pub(super) fn with_details<'a>(
 ) -> Timeline<'a> {
     let timeline = if args.lines { timeline.with_lines() } else { timeline };
     let timeline = if args.values { timeline.with_values() } else { timeline };
-    let timeline = if args.is_timed() { timeline.with_handlers() } else { timeline };
+    let timeline = if args.is_timed() { timeline.with_handlers().with_waits() } else { timeline };
     let timeline = if args.instructions { timeline.with_instructions() } else { timeline };
     match samples {
         Some(samples) => timeline.with_samples(samples, thread),

@@ -15,6 +15,7 @@ mod recorded_lines;
 mod sums;
 mod table;
 pub(crate) mod tree;
+mod waits;
 
 use flow_query::ask::resuming_methods;
 
@@ -72,6 +73,9 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     }
     if args.view.exceptions {
         return exceptions::run(&source, args, out);
+    }
+    if let Some(by) = args.view.waits {
+        return waits::run(by, source, args, out);
     }
     table::table(&source, of_samples, args, out)
 }

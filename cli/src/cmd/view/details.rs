@@ -78,7 +78,8 @@ fn recorded(calls: &Calls<'_>, row: &Row) -> Result<Vec<String>, Error> {
     let mut info = method.map(|method| method.info());
     let mut depth = 0_u64;
     let timeline = calls.file.timeline_from(row.node.place.offset)?;
-    for event in timeline.with_values().with_handlers().with_lines().take(MOST_EVENTS) {
+    for event in timeline.with_values().with_handlers().with_waits().with_lines().take(MOST_EVENTS)
+    {
         let Ok(event) = event else { break };
         match event.kind {
             EventKind::Enter(_) => depth += 1,

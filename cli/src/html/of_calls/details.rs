@@ -156,8 +156,14 @@ mod tests {
 
     fn ended(number: u64, width: u64, value: i32, class: Option<&str>) -> EndedCall {
         let value = Value::Primitive(Primitive::Int(value));
-        let values =
-            vec![CallValue { role: Role::Result, version: 0, value, place: None, handled: None }];
+        let values = vec![CallValue {
+            role: Role::Result,
+            version: 0,
+            value,
+            place: None,
+            handled: None,
+            wait: None,
+        }];
         let unwound = class.map(|class| Some(class.into()));
         EndedCall { number, method: MethodId::new(1).unwrap(), width, calls: 1, values, unwound }
     }
