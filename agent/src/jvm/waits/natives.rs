@@ -98,6 +98,7 @@ fn on_bind(jvmti: Jvmti, method: sys::jmethodID, address: *mut c_void) -> Option
 /// Wraps the methods that were bound early. To be called from a native method of a class of the JDK.
 pub(in crate::jvm) fn wrap_early(vm: &Vm<'_>) {
     let early = mem::take(&mut *EARLY.lock());
+    let mut count = 0;
     for wrapped in &FIRST {
         let Some((class, method)) = vm.find_native(wrapped.class, wrapped.name, wrapped.descriptor)
         else {
@@ -109,13 +110,19 @@ pub(in crate::jvm) fn wrap_early(vm: &Vm<'_>) {
             wrapped.original.store(address, Ordering::Release);
             let wrapper = native(wrapped.name, wrapped.descriptor, (wrapped.wrapper)());
             // SAFETY: the function has this signature.
-            if !unsafe { vm.register_natives(class, &[wrapper]) } {
-                log::warn!("waits=on: this JVM refuses to wrap {:?}", wrapped.name);
-            }
+            count += usize::from(unsafe { vm.register_natives(class, &[wrapper]) });
         }
         vm.forget(class);
     }
+    if count < PARK_AND_SLEEP {
+        log::warn!(
+            "waits=on: parks or sleeps are not recorded, because this JVM does not announce their methods"
+        );
+    }
 }
+
+/// How many of the [first](FIRST) methods a JDK has.
+const PARK_AND_SLEEP: usize = 2;
 
 /// When it is known whether a thread waits.
 enum Known {
