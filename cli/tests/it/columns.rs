@@ -180,12 +180,12 @@ fn handled() -> flow_codec::format::marks::Mark {
 
 /// A wait for a monitor that another thread held.
 fn wait() -> flow_codec::format::marks::Mark {
-    use flow_codec::format::values::{Identity, Wait, waits::WaitKind};
+    use flow_codec::format::values::{BegunWait, Identity, waits::WaitKind};
     let (kind, holder) = (WaitKind::Lock, Some(flow_codec::ThreadId::new(14)));
     let object = Some(Identity { class: None, hash: 9 });
     let mut bytes = Vec::new();
-    Wait { kind, object, holder }.began(2_000).encode(&mut bytes);
-    Wait::ended(8_000).encode(&mut bytes);
+    BegunWait { kind, object, holder }.began(2_000).encode(&mut bytes);
+    BegunWait::ended(8_000).encode(&mut bytes);
     flow_codec::format::marks::Mark::Values(bytes)
 }
 

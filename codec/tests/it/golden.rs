@@ -844,12 +844,12 @@ fn the_example_of_a_handler_is_that_of_the_specification() {
 fn the_example_of_a_wait_is_that_of_the_specification() {
     use flow_codec::ThreadId;
     use flow_codec::format::values::waits::WaitKind;
-    use flow_codec::format::values::{CallValue, Identity, Wait};
+    use flow_codec::format::values::{BegunWait, CallValue, Identity};
     let spec = include_str!("../../src/format/values/waits.rs");
     let bytes = example_of(spec, " of a wait", "wait.hex");
     let object = Some(Identity { class: MethodId::new(4), hash: 9 });
-    let wait = Wait { kind: WaitKind::Lock, object, holder: Some(ThreadId::new(26)) };
-    let values = [wait.began(1_000_000), Wait::ended(51_000_000)];
+    let wait = BegunWait { kind: WaitKind::Lock, object, holder: Some(ThreadId::new(26)) };
+    let values = [wait.began(1_000_000), BegunWait::ended(51_000_000)];
     let mut rest = &bytes[..];
     let decoded: Vec<_> = std::iter::from_fn(|| CallValue::decode(&mut rest).ok()).collect();
     assert_eq!((&decoded[..], rest), (&values[..], &[][..]));

@@ -35,7 +35,7 @@ fn thread_names(out: &Path) -> impl Fn(&Value) -> String + use<> {
     let info: Value = serde_json::from_str(&shown(&["info", "--format", "json"], out)).unwrap();
     move |id| {
         let threads = info["threads"].as_array().unwrap().iter();
-        let name = { threads }.find(|thread| thread["id"] == *id);
+        let name = { threads }.find(|thread| thread["thread"] == *id);
         name.map_or_else(String::new, |thread| thread["name"].as_str().unwrap().to_owned())
     }
 }
@@ -86,7 +86,9 @@ fn a_deadlock_has_a_name_after_a_kill() {
                 let output = Command::new(flow()).args(["report", "--waits"]).arg(&out).output();
                 String::from_utf8(output.unwrap().stdout).unwrap()
             };
-            assert!(running.wait_for(|| report().contains("deadlock: ")), "{}", report());
+            let has_all =
+                |text: &str| text.contains("deadlock: ") && text.contains(" sleeper sleeps since ");
+            assert!(running.wait_for(|| has_all(&report())), "{}", report());
             assert!(running.kill().is_some());
             let text = report();
             let line = text.lines().find(|line| line.starts_with("deadlock: ")).unwrap();
@@ -98,7 +100,7 @@ fn a_deadlock_has_a_name_after_a_kill() {
             ] {
                 assert!(line.contains(part), "{part} in {text}");
             }
-            assert!(text.contains(" sleeper sleeps since "), "{text}");
+            assert!(has_all(&text), "{text}");
         }
     });
 }

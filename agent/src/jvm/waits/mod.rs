@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use flow_codec::ThreadId;
 use flow_codec::format::values::waits::WaitKind;
-use flow_codec::format::values::{Identity, Wait};
+use flow_codec::format::values::{BegunWait, Identity};
 use jni::sys::jobject;
 
 use super::Vm;
@@ -63,7 +63,7 @@ fn begin(
             let class = exceptions::class_of(recorder, vm.class_of_thrown(object));
             Identity { class, hash: vm.hash_of(object).unwrap_or_default() }
         });
-        let wait = Wait { kind, object, holder: holder() };
+        let wait = BegunWait { kind, object, holder: holder() };
         let mut bytes = Vec::with_capacity(64);
         wait.began(at_ns).encode(&mut bytes);
         bytes
@@ -76,7 +76,7 @@ fn end(vm: &Vm<'_>, agent: &Agent, Begun(id): Begun) {
     let recorder = agent.recorder();
     waits::on_wait(recorder, agent.engine(), vm, id, || {
         let mut bytes = Vec::with_capacity(16);
-        Wait::ended(recorder.elapsed_ns()).encode(&mut bytes);
+        BegunWait::ended(recorder.elapsed_ns()).encode(&mut bytes);
         bytes
     });
 }

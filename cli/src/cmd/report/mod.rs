@@ -4,18 +4,17 @@
 mod browser;
 mod coroutines;
 pub(crate) mod counted;
-mod exceptions;
 mod filter;
 mod html;
 mod limit;
 mod lines;
+mod marked;
 mod never_called;
 mod paths;
 mod recorded_lines;
 mod sums;
 mod table;
 pub(crate) mod tree;
-mod waits;
 
 use flow_query::ask::resuming_methods;
 
@@ -72,10 +71,10 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
         return never_called::run(&source, args, out);
     }
     if args.view.exceptions {
-        return exceptions::run(&source, args, out);
+        return marked::exceptions::run(&source, args, out);
     }
     if let Some(by) = args.view.waits {
-        return waits::run(by, source, args, out);
+        return marked::waits::run(by, source, args, out);
     }
     table::table(&source, of_samples, args, out)
 }

@@ -178,11 +178,11 @@ pub enum Role {
     CreatedAt,
     /// The message of an exception that reached a handler.
     Handled,
-    /// Of a wait that begins: its kind. A [`CallValue`] has it in its [`Wait`].
+    /// Of a wait that begins: its kind. A [`CallValue`] has it in its [`BegunWait`].
     WaitKind,
-    /// Of a wait that begins: what the thread waits for. A [`CallValue`] has it in its [`Wait`].
+    /// Of a wait that begins: what the thread waits for. A [`CallValue`] has it in its [`BegunWait`].
     WaitObject,
-    /// Of a wait that begins: the thread that holds the object. A [`CallValue`] has it in its [`Wait`].
+    /// Of a wait that begins: the thread that holds the object. A [`CallValue`] has it in its [`BegunWait`].
     Holder,
     /// When a wait began.
     WaitBegin,
@@ -311,7 +311,7 @@ pub struct CallValue {
     /// The exception, if it is the message of one that reached a handler.
     pub handled: Option<Box<Handled>>,
     /// The wait, if it is the time at which one began.
-    pub wait: Option<Box<Wait>>,
+    pub wait: Option<Box<BegunWait>>,
     /// For an argument, the version of the method, from which readers get the name of the parameter. Not part of the bytes.
     pub version: u16,
 }
@@ -342,7 +342,7 @@ pub struct Handled {
 
 /// A wait that begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Wait {
+pub struct BegunWait {
     /// How the thread waits.
     pub kind: WaitKind,
     /// What it waits for, if that is an object.
@@ -587,7 +587,7 @@ impl CallValue {
 struct Parts {
     place: Option<Box<Place>>,
     handled: Option<Box<Handled>>,
-    wait: Option<Box<Wait>>,
+    wait: Option<Box<BegunWait>>,
 }
 
 impl Parts {
@@ -611,7 +611,7 @@ impl Parts {
                 Handled::add(&mut self.handled, role, value).ok_or(INVALID)?
             }
             (Role::WaitKind | Role::WaitObject | Role::Holder, value) => {
-                Wait::add(&mut self.wait, role, value).ok_or(INVALID)?;
+                BegunWait::add(&mut self.wait, role, value).ok_or(INVALID)?;
             }
             (_, value) => return Ok(Some(value)),
         }
@@ -671,7 +671,7 @@ impl Handled {
     }
 }
 
-impl Wait {
+impl BegunWait {
     /// Returns the value for a wait that begins at this time.
     #[must_use]
     pub fn began(self, at_ns: u64) -> CallValue {
@@ -1081,7 +1081,7 @@ mod tests {
             (WaitKind::Sleep, None, None),
             (WaitKind::Other(-7), object, None),
         ] {
-            let wait = Wait { kind, object, holder }.began(u64::MAX >> 1);
+            let wait = BegunWait { kind, object, holder }.began(u64::MAX >> 1);
             let mut bytes = Vec::new();
             wait.encode(&mut bytes);
             for len in 0..bytes.len() {

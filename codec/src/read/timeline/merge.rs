@@ -14,7 +14,7 @@ use super::stages::Stages;
 use super::values::Values;
 use crate::format::flow::Record;
 use crate::format::marks::{Mark, Position};
-use crate::format::values::{CallValue, Primitive, Role, Value, Wait};
+use crate::format::values::{BegunWait, CallValue, Primitive, Role, Value};
 use crate::read::{Events, ReadRecords, Selection, StackSamples, Tail, ThreadFile, TimeLimits};
 use crate::{Error, Offset, Result, ThreadId};
 
@@ -430,7 +430,7 @@ impl<'a> Timeline<'a> {
         };
         Some(match value.wait.as_deref() {
             None => WaitEvent { end_ns: Some(at_ns), ..self.waiting.take()? },
-            Some(Wait { kind, object, holder }) => {
+            Some(BegunWait { kind, object, holder }) => {
                 let class = object.and_then(|object| object.class);
                 let class = class.and_then(|class| self.known.class(class));
                 let hash = object.map(|object| object.hash);
@@ -721,17 +721,21 @@ mod tests {
     #[test]
     fn waits_are_events_whose_ends_have_their_begins() {
         use crate::ThreadId;
-        use crate::format::values::{Identity, Role, Value, Wait, waits::WaitKind};
+        use crate::format::values::{BegunWait, Identity, Role, Value, waits::WaitKind};
         let object = Some(Identity { class: None, hash: 9 });
         let holder = Some(ThreadId::new(26));
-        let lock = Wait { kind: WaitKind::Lock, object, holder };
-        let sleep = Wait { kind: WaitKind::Sleep, object: None, holder: None };
+        let lock = BegunWait { kind: WaitKind::Lock, object, holder };
+        let sleep = BegunWait { kind: WaitKind::Sleep, object: None, holder: None };
         let argument = CallValue::new(Role::Argument(0), Value::Null);
         let mut bytes = Vec::new();
         // The first end has no begin, and the last begin no end.
-        for value in
-            [Wait::ended(5), argument.clone(), lock.began(10), Wait::ended(30), sleep.began(40)]
-        {
+        for value in [
+            BegunWait::ended(5),
+            argument.clone(),
+            lock.began(10),
+            BegunWait::ended(30),
+            sleep.began(40),
+        ] {
             value.encode(&mut bytes);
         }
         let (_dir, file) = thread(&[0x81, 0x00], &[(at(1, 0), Mark::Values(bytes))]);

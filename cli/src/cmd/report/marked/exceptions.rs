@@ -9,8 +9,8 @@ use flow_codec::read::{Timeline, Trace};
 use flow_query::analysis::{ExceptionRow, Exceptions};
 use flow_query::rows::{Cell, ExceptionColumns, RowNames};
 
-use super::limit::max_lines;
 use crate::args::ReportArgs;
+use crate::cmd::report::limit::max_lines;
 use crate::failure::{Failure, Status};
 use crate::input::source::Source;
 use crate::input::source::answer::Answer;
@@ -20,7 +20,11 @@ use crate::output::{Labels, Out, Progress, Table, plural, short_line};
 const OUTSIDE: &str = "(outside of recorded methods)";
 
 /// Prints the exceptions of each trace.
-pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
+pub(in crate::cmd::report) fn run(
+    source: &Source,
+    args: &ReportArgs,
+    out: &mut Out,
+) -> Result<Status, Failure> {
     let (format, max) = (args.source.format, max_lines(args));
     let mut answer = Answer::new::<ExceptionColumns<'_>>(source, format, max, out)?;
     let mut progress = Progress::new(source.bytes(), out);

@@ -10,8 +10,8 @@ use flow_query::rows::{Cell, RowNames, WaitRow};
 use flow_query::select::thread_title;
 use flow_query::text::{object_name, waits_for};
 
-use super::limit::max_lines;
 use crate::args::{ReportArgs, WaitsKind};
+use crate::cmd::report::limit::max_lines;
 use crate::failure::{Failure, Status};
 use crate::input::source::Source;
 use crate::input::source::answer::Answer;
@@ -24,7 +24,7 @@ use crate::output::{
 const MOST_OPEN: usize = 20;
 
 /// Prints the waits of each trace.
-pub(super) fn run(
+pub(in crate::cmd::report) fn run(
     by: WaitsKind,
     mut source: Source,
     args: &ReportArgs,
