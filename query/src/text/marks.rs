@@ -112,8 +112,8 @@ mod tests {
         assert_eq!(handled(Value::Null), Some(("caught", expected)));
         let holder = Some(flow_codec::ThreadId::new(26));
         let on = |kind, class: Option<&str>, hash| {
-            let class = class.map(Into::into);
-            waits_for(&WaitedFor { kind, class, hash, holder: holder.filter(|_| class.is_some()) })
+            let holder = holder.filter(|_| class.is_some());
+            waits_for(&WaitedFor { kind, class: class.map(Into::into), hash, holder })
         };
         let lock = on(WaitKind::Lock, Some("a.B"), Some(31));
         assert_eq!(lock, "waits for the lock a.B@1f, held by thread 26");
