@@ -74,7 +74,7 @@ mod tests {
         assert_eq!(add(&bytes[10..], (4, 1)), [value(2), value(3)]);
         assert_eq!(add(&bytes[..9], (4, 1)), [value(1)]);
         assert_eq!(add(&bytes[..6], (4, 0)), [value(1)], "what was left is not its beginning");
-        assert_eq!(add(&[0xBF, 0, 7], (4, 0)), []);
+        assert_eq!(add(&[0xCF, 0, 7], (4, 0)), []);
         assert_eq!(add(&bytes, (4, 0)), [value(1), value(2), value(3)]);
     }
 
