@@ -17,9 +17,9 @@ use super::guard::{
 };
 use super::jvmti::{CallbackTable, Jvmti};
 use super::loaded::{aftermath, unprepared};
+use super::natives::waits::{self, monitors, natives as native_waits};
 use super::natives::{api, probe};
 use super::vm::{KnowsProbes, Retransforming};
-use super::waits::{self, monitors, natives as native_waits};
 use super::{Vm, own_threads, sampling, state, triggers};
 use crate::certain::Certain as _;
 use crate::engine::{events, instrument};

@@ -6,8 +6,8 @@ use jvmti_rs::sys;
 use super::jvmti::{
     CallbackTable, Jvmti, VIRTUAL_THREAD_END, VIRTUAL_THREAD_START, no_capabilities,
 };
-use super::waits::monitors;
-use super::{mounts, sampling, state, waits};
+use super::natives::waits::{self, monitors};
+use super::{mounts, sampling, state};
 use crate::lifecycle::Agent;
 use crate::options::{EngineKind, Options};
 use crate::sys::blocks;

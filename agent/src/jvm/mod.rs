@@ -6,12 +6,11 @@
 //! |---|---|
 //! | `load/` | the entry points, attaching and detaching, other copies of the library |
 //! | `callbacks` | what the JVM calls |
-//! | `natives/` | the class of the probes, the values they pass, and the Java API |
+//! | `natives/` | the class of the probes, the values they pass, the Java API, and what threads wait for |
 //! | `guard` | guards around every callback |
 //! | `loaded/` | loaded classes: probes taken out after a fault, or inserted by another filter (safe) |
 //! | `environment` | capabilities and callbacks of the environment, and the requested events |
 //! | `sampling` | walks stacks in signal handlers, and announces threads and classes for that |
-//! | `waits/` | what threads wait for: monitors, and native methods of the JDK that are wrapped |
 //! | `triggers` | methods whose calls a snapshot is taken on (safe) |
 //! | `ending` | notices that the JVM begins to end (safe) |
 //! | `own_threads` | threads of the agent that are threads of the JVM for a while |
@@ -52,6 +51,5 @@ mod sampling;
 mod state;
 mod triggers;
 mod vm;
-mod waits;
 
 pub use vm::{LoadedClass, MethodHandle, Vm};

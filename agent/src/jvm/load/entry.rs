@@ -9,8 +9,8 @@ use jni::sys::{JNI_ERR, JNI_OK, JavaVM, jint};
 
 use super::process::{guard_process, report};
 use super::{attach, copies};
-use crate::jvm::natives::probe;
-use crate::jvm::{Vm, callbacks, environment, state, waits};
+use crate::jvm::natives::{probe, waits};
+use crate::jvm::{Vm, callbacks, environment, state};
 use crate::lifecycle::{self, Notice, Start};
 use crate::options::{EngineKind, OnError};
 use crate::request::{Action, Request};

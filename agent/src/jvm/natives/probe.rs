@@ -21,14 +21,14 @@ use jvmti_rs::sys;
 use once_cell::sync::OnceCell;
 
 use super::values::{self, Found};
+use super::waits;
+use super::waits::natives::wrap_early;
 use crate::certain::Certain as _;
 use crate::engine::{exceptions, instrument};
 use crate::jvm::guard::{for_probe, guarded};
 use crate::jvm::jvmti::Jvmti;
 use crate::jvm::state;
 use crate::jvm::vm::{KnowsProbes, Vm, native};
-use crate::jvm::waits;
-use crate::jvm::waits::natives::wrap_early;
 use crate::lifecycle;
 use crate::recorder::Recorder;
 use crate::rewrite;

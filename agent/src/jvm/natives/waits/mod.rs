@@ -4,8 +4,8 @@
 //! The thread that waits stores the begin before it waits, and the end after that. Threads that have recorded no call store
 //! nothing. Not used without the option: no event is requested, no native method wrapped.
 
-pub(super) mod monitors;
-pub(super) mod natives;
+pub(in crate::jvm) mod monitors;
+pub(in crate::jvm) mod natives;
 
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,22 +15,22 @@ use flow_codec::format::values::waits::WaitKind;
 use flow_codec::format::values::{BegunWait, Identity};
 use jni::sys::jobject;
 
-use super::Vm;
-use super::guard::guarded;
 use crate::engine::{exceptions, waits};
+use crate::jvm::Vm;
+use crate::jvm::guard::guarded;
 use crate::lifecycle::{self, Agent};
 
 /// Whether a recording with `waits=on` has started.
 static ARE_RECORDED: AtomicBool = AtomicBool::new(false);
 
 /// Notes that waits are recorded.
-pub(super) fn record() {
+pub(in crate::jvm) fn record() {
     // Pairs with nothing: events come later, which other locks order after this.
     ARE_RECORDED.store(true, Ordering::Relaxed);
 }
 
 /// Returns whether waits are recorded.
-pub(super) fn are_recorded() -> bool {
+pub(in crate::jvm) fn are_recorded() -> bool {
     ARE_RECORDED.load(Ordering::Relaxed)
 }
 
