@@ -17,7 +17,7 @@ use super::guard::{
 };
 use super::jvmti::{CallbackTable, Jvmti};
 use super::loaded::{aftermath, unprepared};
-use super::natives::waits::{self, monitors, natives as native_waits};
+use super::natives::waits::{monitors, natives as native_waits};
 use super::natives::{api, probe};
 use super::vm::{KnowsProbes, Retransforming};
 use super::{Vm, own_threads, sampling, state, triggers};
@@ -70,7 +70,7 @@ unsafe extern "C" fn vm_start(jvmti: *mut sys::jvmtiEnv, jni: *mut sys::JNIEnv) 
         if agent.is_streamed() {
             vm.prepare_for_end();
         }
-        if (agent.engine() == EngineKind::Instrument || waits::are_recorded())
+        if (agent.engine() == EngineKind::Instrument || state::records_waits())
             && let Err(error) = vm.drawing_no_hashes(|| probe::define(&vm))
         {
             agent.recorder().stop(&error);

@@ -6,7 +6,6 @@ use jvmti_rs::sys;
 use super::jvmti::{
     CallbackTable, Jvmti, VIRTUAL_THREAD_END, VIRTUAL_THREAD_START, no_capabilities,
 };
-use super::natives::waits::{self, monitors};
 use super::{mounts, sampling, state};
 use crate::lifecycle::Agent;
 use crate::options::{EngineKind, Options};
@@ -72,7 +71,7 @@ pub(super) fn prepare(
         if starts_without_classes {
             return Err("waits=on needs Java 11 or later; leave it out".to_owned());
         }
-        waits::record();
+        state::record_waits();
     }
     sampling::prepare(state::jvm(), options)?;
     if engine == EngineKind::Instrument || options.waits {
@@ -217,8 +216,8 @@ pub(super) fn subscribe(agent: &Agent, jvmti: Jvmti) -> Result<(), String> {
     for event in [VIRTUAL_THREAD_START, VIRTUAL_THREAD_END] {
         let _ = jvmti.enable(event);
     }
-    if waits::are_recorded() {
-        for event in wait_events() {
+    if state::records_waits() {
+        for event in WAIT_EVENTS {
             jvmti.enable(event).map_err(failed)?;
         }
     }
@@ -245,8 +244,8 @@ pub(super) fn unsubscribe(agent: &Agent, jvmti: Jvmti) {
         for event in events(agent.engine()).iter().chain(of_exceptions) {
             let _ = jvmti.disable(*event);
         }
-        if waits::are_recorded() {
-            for event in wait_events() {
+        if state::records_waits() {
+            for event in WAIT_EVENTS {
                 let _ = jvmti.disable(event);
             }
         }
@@ -255,9 +254,13 @@ pub(super) fn unsubscribe(agent: &Agent, jvmti: Jvmti) {
 }
 
 /// The events for waits.
-fn wait_events() -> impl Iterator<Item = sys::jvmtiEvent> {
-    monitors::EVENTS.into_iter().chain([sys::JVMTI_EVENT_NATIVE_METHOD_BIND])
-}
+const WAIT_EVENTS: [sys::jvmtiEvent; 5] = [
+    sys::JVMTI_EVENT_MONITOR_CONTENDED_ENTER,
+    sys::JVMTI_EVENT_MONITOR_CONTENDED_ENTERED,
+    sys::JVMTI_EVENT_MONITOR_WAIT,
+    sys::JVMTI_EVENT_MONITOR_WAITED,
+    sys::JVMTI_EVENT_NATIVE_METHOD_BIND,
+];
 
 /// Describes the JVM for the manifest.
 pub(super) fn jvm_facts(jvmti: Jvmti) -> Jvm {

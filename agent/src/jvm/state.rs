@@ -34,6 +34,20 @@ static KNOWS_BRIDGES: AtomicBool = AtomicBool::new(false);
 /// be found when it ends.
 static NEEDS_TYPES: AtomicBool = AtomicBool::new(false);
 
+/// Whether a recording with `waits=on` has started.
+static RECORDS_WAITS: AtomicBool = AtomicBool::new(false);
+
+/// Notes that waits are recorded.
+pub(super) fn record_waits() {
+    // Pairs with nothing: events come later, which other locks order after this.
+    RECORDS_WAITS.store(true, Ordering::Relaxed);
+}
+
+/// Returns whether waits are recorded.
+pub(super) fn records_waits() -> bool {
+    RECORDS_WAITS.load(Ordering::Relaxed)
+}
+
 /// Notes that supertypes of classes must be known.
 pub(super) fn need_types() {
     // Pairs with nothing: no class is judged before the recording begins, which other locks order after this.

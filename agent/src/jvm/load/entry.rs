@@ -9,7 +9,7 @@ use jni::sys::{JNI_ERR, JNI_OK, JavaVM, jint};
 
 use super::process::{guard_process, report};
 use super::{attach, copies};
-use crate::jvm::natives::{probe, waits};
+use crate::jvm::natives::probe;
 use crate::jvm::{Vm, callbacks, environment, state};
 use crate::lifecycle::{self, Notice, Start};
 use crate::options::{EngineKind, OnError};
@@ -52,7 +52,7 @@ pub(super) unsafe extern "system" fn Agent_OnLoad(
         .map_err(|error| error.to_string())?;
         let Some(agent) = agent else { return Ok(()) };
         guard_process();
-        if agent.engine() == EngineKind::Instrument || waits::are_recorded() {
+        if agent.engine() == EngineKind::Instrument || state::records_waits() {
             probe::watch(jvmti)?;
         }
         environment::subscribe(&agent, jvmti)

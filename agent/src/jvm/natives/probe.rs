@@ -21,7 +21,6 @@ use jvmti_rs::sys;
 use once_cell::sync::OnceCell;
 
 use super::values::{self, Found};
-use super::waits;
 use super::waits::natives::wrap_early;
 use crate::certain::Certain as _;
 use crate::engine::{exceptions, instrument};
@@ -218,7 +217,7 @@ unsafe fn without_room(jni: *mut JNIEnv, thread: jobject, id: jlong, event: jint
 
 /// `FlowProbe.blocks`: the address of the control blocks. The initialiser of the class calls it, once.
 unsafe extern "system" fn blocks(jni: *mut JNIEnv, _class: jclass) -> jlong {
-    if waits::are_recorded()
+    if state::records_waits()
         && let Some(jvmti) = state::current()
     {
         // SAFETY: the arguments of this native method.

@@ -8,7 +8,6 @@ pub(in crate::jvm) mod monitors;
 pub(in crate::jvm) mod natives;
 
 use std::ptr;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use flow_codec::ThreadId;
 use flow_codec::format::values::waits::WaitKind;
@@ -19,20 +18,6 @@ use crate::engine::{exceptions, waits};
 use crate::jvm::Vm;
 use crate::jvm::guard::guarded;
 use crate::lifecycle::{self, Agent};
-
-/// Whether a recording with `waits=on` has started.
-static ARE_RECORDED: AtomicBool = AtomicBool::new(false);
-
-/// Notes that waits are recorded.
-pub(in crate::jvm) fn record() {
-    // Pairs with nothing: events come later, which other locks order after this.
-    ARE_RECORDED.store(true, Ordering::Relaxed);
-}
-
-/// Returns whether waits are recorded.
-pub(in crate::jvm) fn are_recorded() -> bool {
-    ARE_RECORDED.load(Ordering::Relaxed)
-}
 
 /// A wait of the current thread that has begun.
 #[derive(Clone, Copy, Debug)]

@@ -18,14 +18,6 @@ use crate::jvm::guard::vm;
 use crate::jvm::jvmti::CallbackTable;
 use crate::sys::{allocator, clock};
 
-/// The events.
-pub(in crate::jvm) const EVENTS: [sys::jvmtiEvent; 4] = [
-    sys::JVMTI_EVENT_MONITOR_CONTENDED_ENTER,
-    sys::JVMTI_EVENT_MONITOR_CONTENDED_ENTERED,
-    sys::JVMTI_EVENT_MONITOR_WAIT,
-    sys::JVMTI_EVENT_MONITOR_WAITED,
-];
-
 /// Adds the callbacks.
 pub(in crate::jvm) fn add_callbacks(table: &mut CallbackTable) {
     table.known.MonitorContendedEnter = Some(contended_enter);
