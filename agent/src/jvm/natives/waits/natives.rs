@@ -126,11 +126,11 @@ const PARK_AND_SLEEP: usize = 2;
 
 /// When it is known whether a thread waits.
 enum Known {
-    /// It will wait for this, if that is no null.
+    /// The thread will wait for this, if that is no null.
     Now(jobject),
     /// The call takes long, or does not.
     Afterwards(jobject),
-    /// It will not wait.
+    /// The thread will not wait.
     Never,
 }
 
