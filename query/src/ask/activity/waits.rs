@@ -66,7 +66,8 @@ pub struct WaitSum {
     pub first_ns: u64,
     /// When the last one ended.
     pub last_ns: u64,
-    seen: HashSet<ThreadId>,
+    /// The threads that waited.
+    pub seen: HashSet<ThreadId>,
 }
 
 /// Threads that wait for each other.
