@@ -250,7 +250,7 @@ pub(crate) fn verbs(other: &str) -> Vec<(&'static str, Vec<&str>)> {
         ("flow replay --merged", [&["replay", "--merged"][..], &one].concat()),
         ("flow replay --collapse", [&["replay", "--collapse"][..], &one].concat()),
         ("flow calls --sql", vec!["calls", "--sql"]),
-        ("flow calls --by context", ContextRow::COLUMNS, Some(AS_INFO)),
+        ("flow calls --by context", vec!["calls", "--by", "context"]),
         ("flow calls --sql --values", vec!["calls", "--sql", "--values"]),
         ("flow report --lines", vec!["report", "--lines"]),
         ("flow calls --values", vec!["calls", "--values", "**#work*"]),

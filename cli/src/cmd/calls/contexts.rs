@@ -8,7 +8,9 @@ use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
 use crate::input::source::Source;
 use crate::input::source::answer::Answer;
-use crate::output::{Out, Progress, Table, bounded_duration, instant, plural};
+use crate::output::{Out, Progress, Table, bounded_duration, instant, message, plural};
+use flow_query::Error;
+use flow_query::reading::Soundness;
 
 /// Values shown by default.
 const DEFAULT_MAX: u64 = 20;
@@ -21,7 +23,13 @@ pub(super) fn run(args: &ContextsArgs, out: &mut Out) -> Result<Status, Failure>
     let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
     for trace in &source.traces {
-        let (mut sums, soundness) = sum_contexts(trace, &mut progress)?;
+        let (mut sums, soundness) = match sum_contexts(trace, &mut progress) {
+            Err(error @ Error::NotRecorded { .. }) => {
+                message(&error.to_string());
+                (Vec::new(), Soundness::Whole)
+            }
+            read => read?,
+        };
         status = status.and(soundness);
         sums.retain(|sum| args.key.as_deref().is_none_or(|key| key == &*sum.key));
         answer.begin(trace, out)?;

@@ -19,33 +19,32 @@ use crate::analysis::operations::{Key as Object, key_of, value_of};
 use crate::text::ValueTexts;
 
 /// The preset whose roles say what the context of a thread is.
-pub const CONTEXT: &str = "context";
+pub(crate) const CONTEXT: &str = "context";
 
 /// A part of a thread in which a key has a value.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct ContextSpan {
+pub(crate) struct ContextSpan {
     /// The thread.
-    pub thread: ThreadId,
+    pub(crate) thread: ThreadId,
     /// The key, such as `order`.
-    pub key: Rc<str>,
+    pub(crate) key: Rc<str>,
     /// The value.
-    pub value: Rc<str>,
+    pub(crate) value: Rc<str>,
     /// The events.
-    pub range: Range<Position>,
+    pub(crate) range: Range<Position>,
     /// The numbers of the calls that began in it.
-    pub calls: Range<u64>,
+    pub(crate) calls: Range<u64>,
     /// When it began.
-    pub begun: When,
+    pub(crate) begun: When,
     /// When it ended.
-    pub ended: When,
+    pub(crate) ended: When,
     /// How many exceptions ended calls in it.
-    pub thrown: u64,
+    pub(crate) thrown: u64,
 }
 
 /// Finds the contexts of threads in their timelines, which are read [with values](flow_codec::read::Timeline::with_values).
 #[derive(Debug)]
-pub struct FindContexts<'a> {
+pub(crate) struct FindContexts<'a> {
     methods: &'a Methods,
     roles: HashMap<MethodId, MethodRole>,
     thread: ThreadId,
@@ -80,8 +79,7 @@ struct Current {
 
 impl<'a> FindContexts<'a> {
     /// Begins with the roles of methods.
-    #[must_use]
-    pub fn new(methods: &'a Methods, roles: HashMap<MethodId, MethodRole>) -> Self {
+    pub(crate) fn new(methods: &'a Methods, roles: HashMap<MethodId, MethodRole>) -> Self {
         Self {
             methods,
             roles,
@@ -97,22 +95,21 @@ impl<'a> FindContexts<'a> {
     }
 
     /// Begins a thread.
-    pub fn begin_thread(&mut self, thread: ThreadId) {
+    pub(crate) fn begin_thread(&mut self, thread: ThreadId) {
         (self.thread, self.open, self.thrown) = (thread, 0, 0);
         self.calls.clear();
         self.pushed.clear();
     }
 
     /// Ends a thread.
-    pub fn end_thread(&mut self, now: Stamp) {
+    pub(crate) fn end_thread(&mut self, now: Stamp) {
         self.leave(0, now);
         let end = Position { offset: Offset::new(u64::MAX), exits: u64::MAX };
         self.drop_all(Stamp { position: end, ..now });
     }
 
     /// Returns what was found.
-    #[must_use]
-    pub fn end(self) -> Vec<ContextSpan> {
+    pub(crate) fn end(self) -> Vec<ContextSpan> {
         self.found
     }
 

@@ -20,7 +20,7 @@ use flow_codec::{MethodId, Offset, ThreadId};
 use crate::analysis::operations::{key_of, value_of};
 
 /// The preset whose roles say what is handed over.
-pub const HANDOVERS: &str = "handovers";
+pub(crate) const HANDOVERS: &str = "handovers";
 
 /// What is handed over.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -33,17 +33,15 @@ enum Handed {
 
 /// A call that hands something over.
 #[derive(Clone, Debug)]
-pub struct Give {
+pub(crate) struct Give {
     /// The thread.
-    pub thread: ThreadId,
+    pub(crate) thread: ThreadId,
     /// How many calls of the thread began before it.
-    pub number: u64,
-    /// The method.
-    pub method: MethodId,
+    pub(crate) number: u64,
     /// Where it is in the thread.
-    pub at: Offset,
+    pub(crate) at: Offset,
     /// When it began.
-    pub time: When,
+    pub(crate) time: When,
     what: Handed,
     keeps: bool,
     /// The section that it is in.
@@ -52,31 +50,31 @@ pub struct Give {
 
 /// A part of a thread in which something runs that was handed over. The first sections are the threads themselves.
 #[derive(Clone, Debug)]
-pub struct Section {
+pub(crate) struct Section {
     /// The thread.
-    pub thread: ThreadId,
+    pub(crate) thread: ThreadId,
     /// The events.
-    pub range: Range<Position>,
+    pub(crate) range: Range<Position>,
     /// The numbers of the calls that began in it.
-    pub numbers: Range<u64>,
+    pub(crate) numbers: Range<u64>,
     /// When it began.
-    pub time: When,
+    pub(crate) time: When,
     /// When it ended.
-    pub ended: When,
+    pub(crate) ended: When,
     /// How many of its calls are in no section in it, and do not hand over or run something.
-    pub calls: u64,
+    pub(crate) calls: u64,
     /// The section around it; of a thread none.
-    pub around: Option<usize>,
+    pub(crate) around: Option<usize>,
     /// The [give](HandOvers::gives) that it is of, if that is known.
-    pub give: Option<usize>,
+    pub(crate) give: Option<usize>,
     /// Whether another give may be the right one: the same object was handed over more than once.
-    pub is_guessed: bool,
+    pub(crate) is_guessed: bool,
     what: Option<Handed>,
 }
 
 /// What the threads of a trace hand to each other.
 #[derive(Default, Debug)]
-pub struct HandOvers {
+pub(crate) struct HandOvers {
     gives: Vec<Give>,
     sections: Vec<Section>,
 }
@@ -84,7 +82,7 @@ pub struct HandOvers {
 /// Finds what threads hand over in their timelines, which are read [with values](flow_codec::read::Timeline::with_values). Memory:
 /// a few words for each hand-over.
 #[derive(Debug)]
-pub struct FindHandOvers {
+pub(crate) struct FindHandOvers {
     roles: HashMap<MethodId, MethodRole>,
     found: HandOvers,
     thread: ThreadId,
@@ -122,7 +120,6 @@ struct RoleCall {
 
 impl Give {
     /// The innermost section that it is in.
-    #[must_use]
     pub(crate) fn section(&self) -> usize {
         self.section
     }
@@ -130,20 +127,17 @@ impl Give {
 
 impl HandOvers {
     /// The calls that hand something over.
-    #[must_use]
-    pub fn gives(&self) -> &[Give] {
+    pub(crate) fn gives(&self) -> &[Give] {
         &self.gives
     }
 
     /// The parts of threads in which something runs that was handed over, and the threads.
-    #[must_use]
-    pub fn sections(&self) -> &[Section] {
+    pub(crate) fn sections(&self) -> &[Section] {
         &self.sections
     }
 
     /// The give that a section belongs to.
-    #[must_use]
-    pub fn give_of(&self, section: &Section) -> Option<&Give> {
+    pub(crate) fn give_of(&self, section: &Section) -> Option<&Give> {
         section.give.and_then(|give| self.gives.get(give))
     }
 
@@ -180,8 +174,7 @@ impl HandOvers {
 
 impl FindHandOvers {
     /// Begins with the roles of methods.
-    #[must_use]
-    pub fn new(roles: HashMap<MethodId, MethodRole>) -> Self {
+    pub(crate) fn new(roles: HashMap<MethodId, MethodRole>) -> Self {
         Self {
             roles,
             found: HandOvers::default(),
@@ -193,7 +186,7 @@ impl FindHandOvers {
     }
 
     /// Begins a thread.
-    pub fn begin_thread(&mut self, thread: ThreadId) {
+    pub(crate) fn begin_thread(&mut self, thread: ThreadId) {
         (self.thread, self.open) = (thread, 0);
         self.calls.clear();
         self.inside.clear();
@@ -202,7 +195,7 @@ impl FindHandOvers {
     }
 
     /// Ends a thread.
-    pub fn end_thread(&mut self, now: Stamp) {
+    pub(crate) fn end_thread(&mut self, now: Stamp) {
         self.leave(0, now);
         let end = Position { offset: Offset::new(u64::MAX), exits: u64::MAX };
         while let Some(inside) = self.inside.pop() {
@@ -211,8 +204,7 @@ impl FindHandOvers {
     }
 
     /// Ends the trace.
-    #[must_use]
-    pub fn end(mut self) -> HandOvers {
+    pub(crate) fn end(mut self) -> HandOvers {
         self.found.join();
         self.found
     }
@@ -307,7 +299,6 @@ impl FindHandOvers {
                 self.found.gives.push(Give {
                     thread: self.thread,
                     number: call.begun.calls,
-                    method: call.method,
                     at: call.begun.position.offset,
                     time: call.begun.time,
                     what,

@@ -3,7 +3,7 @@
 mod contexts;
 mod handed;
 
-pub use self::contexts::{CONTEXT, ContextSpan, FindContexts};
+pub(crate) use self::contexts::{CONTEXT, ContextSpan, FindContexts};
 #[cfg(test)]
 pub(crate) use self::handed::tests as handed_tests;
-pub use self::handed::{FindHandOvers, Give, HANDOVERS, HandOvers, Section};
+pub(crate) use self::handed::{FindHandOvers, Give, HANDOVERS, HandOvers, Section};
