@@ -305,7 +305,7 @@ Examples:
   flow export --to flowtrace -o app.flowtrace flow-trace
   flow export --to flow -o flow-trace-2 app.flowtrace
   flow export --to baseline --test '*' -o tests.baseline flow-trace
-  flow export --to cobertura -o coverage.xml       after record --lines GLOB --lines-once --no-calls";
+  flow export --to cobertura -o coverage.xml   after record --lines-once";
 
 pub(super) const DETACH_HELP: &str = "\
 The program continues without probes. The trace is complete and can be read at once. The JVM replaces the code of the \

@@ -224,7 +224,7 @@ pub(crate) fn trace() -> TempDir {
     }
     encoder.finish(&mut bytes);
     fs::write(dir.path().join("thread-1.marks"), bytes).unwrap();
-    let method = r#"{"id":1,"class":"com.app.Main","name":"work","descriptor":"(I)I","source":"Main.java","loader":"app","flags":[],"lines":[7,8],"roles":["sql run 'select'"]}"#;
+    let method = r#"{"id":1,"class":"com.app.Main","name":"work","descriptor":"(I)I","source":"Main.java","loader":"app","flags":[],"lines":[7,8],"roles":["sql run 'select'","context put 'order' | '17'"]}"#;
     let state = r#"{"id":90,"class":"com.app.Main$work$1","name":"invokeSuspend","descriptor":"(Ljava/lang/Object;)Ljava/lang/Object;","flags":[]}"#;
     fs::write(dir.path().join("methods.jsonl"), format!("{method}\n{state}\n")).unwrap();
     let round = [0x81, 0x82, 0x00, 0xC3, 0x05, 0x00, 0x00];

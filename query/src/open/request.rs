@@ -516,15 +516,15 @@ mod tests {
     #[test]
     fn a_request_has_what_its_tasks_hand_on() {
         let threads = ["mG5)m)mG7))", "B5)mG6))E5)B7)m)E7)", "T6m))"];
-        assert_eq!(parts(&threads, (1, 0..6)), ["1: 0..6", "2: 2..9", "3: 0..4"]);
-        assert_eq!(parts(&threads, (1, 6..11)), ["1: 6..11", "2: 14..17"]);
+        assert_eq!(parts(&threads, (1, 0..6)), ["1: 0..6", "2: 2..8", "3: 0..4"]);
+        assert_eq!(parts(&threads, (1, 6..11)), ["1: 6..11", "2: 13..16"]);
     }
 
     #[test]
     fn a_thread_of_a_pool_does_not_belong_to_the_request_that_started_it() {
         // The first task starts the thread, the second one is of another request, and the thread does something of its own.
         let threads = ["mG5S2)))mG7))", "B5)m)E5)B7)m)E7)m)"];
-        assert_eq!(parts(&threads, (1, 0..8)), ["1: 0..8", "2: 0..8 14..end"]);
+        assert_eq!(parts(&threads, (1, 0..8)), ["1: 0..8", "2: 0..2 5..10 13..end", "2: 2..5"]);
         assert_eq!(parts(&threads, (1, 8..13)), ["1: 8..13", "2: 10..13"]);
     }
 
@@ -533,8 +533,8 @@ mod tests {
         assert_eq!(parts(&["mG5)T5m)))"], (1, 0..9)), ["1: 0..9"]);
         // While it waits, a thread runs a task of another request.
         let threads = ["mG5)T6m))m))", "mG6)T5m)))"];
-        assert_eq!(parts(&threads, (1, 0..12)), ["1: 0..4 8..12", "2: 4..7"]);
-        assert_eq!(parts(&threads, (2, 0..9)), ["2: 0..4 7..9", "1: 4..7"]);
+        assert_eq!(parts(&threads, (1, 0..12)), ["1: 0..4 8..12", "2: 4..8"]);
+        assert_eq!(parts(&threads, (2, 0..9)), ["2: 0..4 8..9", "1: 4..8"]);
     }
 
     #[test]

@@ -448,8 +448,8 @@ pub(crate) mod tests {
 
     #[test]
     fn sections_of_one_thread_are_inside_each_other() {
-        let both = ["G5)G6)", "T5mT6m)))"];
-        assert_eq!(sections(&both), ["2 0..8+1 1 by 1:0", "2 3..6+1 1 by 1:1"]);
+        let both = ["G5)G6)", "T5mT6m))))"];
+        assert_eq!(sections(&both), ["2 0..9+1 1 by 1:0", "2 3..7+1 1 by 1:1"]);
         let found = found(&both);
         assert_eq!(found.sections()[3].around, Some(2));
     }
