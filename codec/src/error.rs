@@ -9,15 +9,6 @@ use crate::Offset;
 /// A result whose error is [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a record is not decoded from the bytes at its start.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Undecoded {
-    /// The bytes end inside a record, or there are none.
-    Incomplete,
-    /// The bytes are not a record: what the format requires.
-    Invalid(&'static str),
-}
-
 /// A defect of a trace, or a failure to read it. Messages name what is wrong, where, what was expected and
 /// found, and what to do.
 #[derive(Debug)]

@@ -60,7 +60,8 @@ pub mod write;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-pub use error::{Error, Result, Undecoded};
+pub use error::{Error, Result};
+pub use format::leb128::Undecoded;
 pub use glob::Glob;
 pub use ids::{Depth, MethodId, Offset, ThreadId, TraceId};
 pub use method_map::MethodMap;

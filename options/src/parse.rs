@@ -422,7 +422,7 @@ fn line_recording(settings: &Settings) -> Result<LineRecording, OptionError> {
                 );
                 return refuse(calls, &why);
             }
-            for (key, value) in [("clock", "exact"), ("order", "total")] {
+            for (key, value) in [("clock", "exact"), ("order", "total"), ("waits", "on")] {
                 if with_text(settings, key).is_some_and(|(_, text)| text == value) {
                     return refuse(
                         calls,

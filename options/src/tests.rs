@@ -38,7 +38,7 @@ fn presets_are_chosen_by_name_and_a_file_adds_some() {
     for (text, expected) in [
         (
             "presets=sqll",
-            "there is no preset 'sqll'; there are sql, http, log, and those of a file that presets-file= names",
+            "there is no preset 'sqll'; there are sql, http, log, handovers, context, and those of a file that presets-file= names",
         ),
         ("presets=sql,engine=events", "needs engine=instrument"),
         ("presets=sql,format=jsonl", "format=jsonl has no place for it"),
@@ -197,6 +197,10 @@ fn mistakes_are_reported_in_one_line_with_place_and_remedy() {
         (
             "lines=a.B,lines-once=true,calls=off,order=total",
             "calls=off (agent options): order=total is about calls; leave out one of the two",
+        ),
+        (
+            "lines=a.B,lines-once=true,calls=off,waits=on",
+            "calls=off (agent options): waits=on is about calls; leave out one of the two",
         ),
         ("calls=none", "calls=none (agent options): expected on or off"),
         (

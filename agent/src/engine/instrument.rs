@@ -403,16 +403,19 @@ impl Rewriting<'_> {
                 version => self.plan_version(index, &described, version),
             };
             let Some(plan) = plan else { continue };
+            let (plan, first_place) = match self.first_place(method, version, &plan) {
+                Some(first) => (plan, first),
+                None => match self.plan_without_lines(index, &described, version) {
+                    Some(plan) => (plan, 0),
+                    None => continue,
+                },
+            };
             let callees = plan.calls.iter().map(|call| self.callee(call));
             let callees = callees.collect::<Result<_, _>>()?;
             let fields = plan.fields.iter().map(|FieldName { class, name, .. }| {
                 self.methods.assign_field(class.clone(), name)
             });
             let fields = fields.collect::<Result<_, _>>()?;
-            let Some(first_place) = self.first_place(method, version, &plan) else {
-                self.leave_out(Skip::WithoutLines.name(), &described);
-                continue;
-            };
             chosen.push((index, plan, Ids { method, callees, fields, first_place }));
         }
         let (bytes, refused) = rewrite::rewrite(self.class, chosen, self.probes);
@@ -545,6 +548,23 @@ impl Rewriting<'_> {
             return None;
         }
         let plan = self.plan_with(index, name, detail);
+        plan.map_err(|why| self.leave_out(why.name(), method)).ok()
+    }
+
+    /// Plans a method for whose lines there are no places left. `None` if only lines are recorded.
+    fn plan_without_lines(
+        &self,
+        index: usize,
+        method: &Method<'_>,
+        version: Option<u16>,
+    ) -> Option<Plan<'_>> {
+        self.leave_out(Skip::WithoutLines.name(), method);
+        if !self.filter.line_recording.has_calls() {
+            return None;
+        }
+        let name = Name::new(self.name, &method.name, &method.descriptor);
+        let (lines, version) = (LineProbes::None, version.unwrap_or_default());
+        let plan = self.plan_with(index, name, Detail { lines, version, ..self.detail(name) });
         plan.map_err(|why| self.leave_out(why.name(), method)).ok()
     }
 

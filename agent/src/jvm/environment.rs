@@ -67,12 +67,10 @@ pub(super) fn prepare(
                     engine=events"
             .to_owned());
     }
-    if options.waits {
-        if starts_without_classes {
-            return Err("waits=on needs Java 11 or later; leave it out".to_owned());
-        }
-        state::record_waits();
+    if options.waits && starts_without_classes {
+        return Err("waits=on needs Java 11 or later; leave it out".to_owned());
     }
+    state::record_waits(options.waits);
     sampling::prepare(state::jvm(), options)?;
     if engine == EngineKind::Instrument || options.waits {
         blocks::table()?;
@@ -241,13 +239,10 @@ pub(super) fn unsubscribe(agent: &Agent, jvmti: Jvmti) {
     if agent.first_to_unsubscribe() {
         // Refused after VMDeath, when it no longer matters.
         let of_exceptions = [&sys::JVMTI_EVENT_EXCEPTION, &sys::JVMTI_EVENT_EXCEPTION_CATCH];
-        for event in events(agent.engine()).iter().chain(of_exceptions) {
+        // Those of waits even if they were not requested: the next recording, which has no waits, may have started.
+        let all = events(agent.engine()).iter().chain(of_exceptions).chain(&WAIT_EVENTS);
+        for event in all {
             let _ = jvmti.disable(*event);
-        }
-        if state::records_waits() {
-            for event in WAIT_EVENTS {
-                let _ = jvmti.disable(event);
-            }
         }
         mounts::unsubscribe(jvmti);
     }

@@ -34,16 +34,16 @@ static KNOWS_BRIDGES: AtomicBool = AtomicBool::new(false);
 /// be found when it ends.
 static NEEDS_TYPES: AtomicBool = AtomicBool::new(false);
 
-/// Whether a recording with `waits=on` has started.
+/// Whether the recording that started last has `waits=on`.
 static RECORDS_WAITS: AtomicBool = AtomicBool::new(false);
 
-/// Notes that waits are recorded.
-pub(super) fn record_waits() {
+/// Notes whether the recording that starts has `waits=on`.
+pub(super) fn record_waits(are_recorded: bool) {
     // Pairs with nothing: events come later, which other locks order after this.
-    RECORDS_WAITS.store(true, Ordering::Relaxed);
+    RECORDS_WAITS.store(are_recorded, Ordering::Relaxed);
 }
 
-/// Returns whether waits are recorded.
+/// Returns whether waits are recorded. Native methods stay wrapped when a recording with waits has ended.
 pub(super) fn records_waits() -> bool {
     RECORDS_WAITS.load(Ordering::Relaxed)
 }

@@ -37,7 +37,7 @@ pub(crate) enum GroupBy {
     Caller,
     /// Of statements, requests and messages: the outermost method of the program's own code
     Request,
-    /// Not calls of a method, but what threads worked for, if flow record --context recorded it
+    /// The values of each key of a context, such as order=17 (flow record --context)
     Context,
 }
 
@@ -55,13 +55,13 @@ impl HowLeft {
 #[derive(ClapArgs, Debug)]
 pub(crate) struct CallsArgs {
     /// The name of a shape, which --by shape shows, or methods: a pattern as for --include; with --sql, --http, --log and --preset
-    /// a text
+    /// a text; with --by context a key, such as order
     ///
     /// --slowest, --follow, --by context and presets do not need it: without it, they show all. Then a single word is the trace, if there is one
     /// of this name.
     #[arg(value_name = "SHAPE|METHOD", required_unless_present_any = ["by", "slowest", "around", "follow", "presets"])]
     pub(crate) what: Option<String>,
-    /// Show in how many ways the methods ran, how often each, and what distinguishes it
+    /// Show calls in groups: by what they did, by who called them, or by what threads worked for
     #[arg(long, value_name = "WHAT", group = "calls_view", help_heading = VIEWS)]
     pub(crate) by: Option<GroupBy>,
     /// With --by shape: show the rarest first
@@ -256,9 +256,7 @@ impl CallsArgs {
         }
         self.refuse_grouping()?;
         if self.by == Some(GroupBy::Context) {
-            self.expect("what threads worked for", &["--max"], false)?;
-            let (key, source) = self.method_and_source();
-            return Ok(CallsQuestion::Contexts(ContextsArgs { key, source, max }));
+            return self.contexts();
         }
         if let Some(count) = self.slowest {
             self.expect("the slowest calls", &["--test", "--include", "--exclude", "--own"], true)?;
@@ -341,6 +339,25 @@ impl CallsArgs {
             return Err(Failure::Usage(text.to_owned()));
         }
         Ok(())
+    }
+
+    /// What threads worked for.
+    fn contexts(&self) -> Result<CallsQuestion, Failure> {
+        const WHAT: &str = "what threads worked for";
+        self.expect(WHAT, &["--max"], false)?;
+        let part = &self.part;
+        let others = given(&[
+            ("--thread", !part.threads.patterns.is_empty()),
+            ("--in", part.within.is_some()),
+            ("--request", part.request.is_some()),
+            ("--context", part.context.is_some()),
+            ("--values", self.values),
+            ("--where", !self.conditions.is_empty()),
+            ("--outcome", self.outcome.is_some()),
+        ]);
+        expect(WHAT, &others, &[])?;
+        let (key, source) = self.method_and_source();
+        Ok(CallsQuestion::Contexts(ContextsArgs { key, source, max: self.max }))
     }
 
     /// What is around a call.

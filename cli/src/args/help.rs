@@ -93,6 +93,7 @@ Examples:
   flow record --target com.app. -- mvn test
   flow record --keep last:64m -- java -jar server.jar
   flow record -o app.flowtrace -- java -jar app.jar
+  flow record --handovers --context -- java -jar shop.jar
   flow record --gradle -- ./gradlew test
   flow record --keep-tests failed -- mvn test
   flow record --timeout 10m -- mvn test      then: flow replay --last 20";
@@ -221,6 +222,7 @@ Examples:
   flow calls --sql                           each statement: how often, where
   flow calls --http --values --min-duration 100ms
   flow calls --log 'order' --by request
+  flow calls --by context order
   flow calls --slowest 20                    the longest calls
   flow calls 'Orders#total' --slowest 5 --values
   flow calls 'Orders#total' --min-duration 5ms --time 1.5s..2s
@@ -442,6 +444,7 @@ Examples:
   flow replay --from 1.5s --thread main --max 50
   flow replay --merged --from 1.5s --max 50  who came first
   flow replay --merged --values              who read and wrote a field when
+  flow replay --request 26:1100    a call, and what it handed to other threads
   flow replay --last 20                      of a program that hangs
   flow replay --follow                       while the program runs";
 
@@ -475,6 +478,7 @@ Examples:
   flow report --html page.html               a page for a browser
   flow report --lines --source src/main/java
   flow report --never-called --own           is this code dead?
+  flow report --waits                        what threads waited for
   flow report app.hpl --frames line --sort self --max 20
   flow report app.hpl --tree --per-thread-name --percent-of thread
   flow report app.hpl --where 'class starts com.' --where 'self-percent >= 1'

@@ -163,9 +163,9 @@ pub(crate) struct ReplayArgs {
     #[arg(help_heading = VIEWS)]
     #[arg(long)]
     pub(crate) merged: bool,
-    /// With --request and --context: show the calls thread by thread, not below those that handed them over
+    /// With --request or --context: show the calls thread by thread, not below those that handed them over
     ///
-    /// As --merged, --collapse, --method, --from, --samples, json and csv do.
+    /// The default for json and csv, and with --collapse, --method, --from and --samples.
     #[arg(help_heading = VIEWS)]
     #[arg(long)]
     pub(crate) per_thread: bool,

@@ -118,12 +118,12 @@ pub(crate) struct PartArgs {
     /// Show only this call, all that it called, and what it handed to other threads
     ///
     /// THREAD:N. Tasks of executors, completed futures, timers, coroutines, and threads that were started, if flow record
-    /// --handovers recorded them; and what these handed on.
+    /// --handovers recorded them; and so on, from thread to thread.
     #[arg(long, value_name = "CALL", conflicts_with_all = ["patterns_of_tests", "within"], help_heading = SELECTION)]
     pub(crate) request: Option<CallPlace>,
     /// Show only what happened while threads worked for this, and what was handed to other threads then
     ///
-    /// KEY=VALUE, or a value of any key; * stands for any text. Recorded by flow record --context; calls --by context lists them.
+    /// KEY=VALUE, or a value of any key; * matches any text. Recorded by flow record --context; calls --by context lists them.
     #[arg(long, value_name = "KEY=VALUE", conflicts_with_all = ["patterns_of_tests", "within", "request"], help_heading = SELECTION)]
     pub(crate) context: Option<ContextPattern>,
 }

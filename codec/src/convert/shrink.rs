@@ -218,6 +218,8 @@ struct RestOfMarks<'a> {
     time: Option<(u64, u64, Option<u64>)>,
     /// The bytes of the holes before.
     removed: u64,
+    /// Where the last hole ended, and where that is now.
+    last: Option<(u64, Position)>,
     encoder: MarkEncoder,
     bytes: Vec<u8>,
 }
@@ -225,7 +227,8 @@ struct RestOfMarks<'a> {
 impl<'a> RestOfMarks<'a> {
     fn new(holes: &'a [Hole]) -> Self {
         let (encoder, bytes) = (MarkEncoder::with_header(), Vec::new());
-        Self { holes, is_inside: false, time: None, removed: 0, encoder, bytes }
+        let (time, last) = (None, None);
+        Self { holes, is_inside: false, time, removed: 0, last, encoder, bytes }
     }
 
     fn add(&mut self, position: Position, mark: Mark) {
@@ -251,6 +254,7 @@ impl<'a> RestOfMarks<'a> {
                 let outcome = Some(Outcome::Passed);
                 self.encode(at, &Mark::Test(TestMark { outcome, name, detail }));
                 self.is_inside = false;
+                self.last = Some((hole.bytes.end, at));
                 self.removed += hole.bytes.end - hole.bytes.start;
                 self.holes = later;
             }
@@ -275,7 +279,10 @@ impl<'a> RestOfMarks<'a> {
     /// Writes a mark that is not in a hole. After a hole, one at its end is at its start.
     fn write(&mut self, Position { offset, exits }: Position, mark: &Mark) {
         let moved = offset.get().saturating_sub(self.removed);
-        self.encode(Position { offset: Offset::new(moved), exits }, mark);
+        let moved = Position { offset: Offset::new(moved), exits };
+        // After the exits with which the hole ends.
+        let at_end = self.last.filter(|(end, _)| offset.get() < *end).map(|(_, at)| at);
+        self.encode(at_end.unwrap_or(moved), mark);
     }
 
     fn encode(&mut self, position: Position, mark: &Mark) {

@@ -1,5 +1,14 @@
 //! Numbers in groups of seven bits, the lowest first; the high bit of a byte is set if another byte follows.
 
+/// Why a record is not decoded from the bytes at its start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Undecoded {
+    /// The bytes end inside a record, or there are none.
+    Incomplete,
+    /// The bytes are not a record: what the format requires.
+    Invalid(&'static str),
+}
+
 /// The longest number: nine groups, and one for the last of 64 bits.
 pub(crate) const MAX_BYTES: usize = 10;
 

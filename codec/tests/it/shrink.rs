@@ -105,6 +105,8 @@ fn calls_and_marks_of_a_test_are_left_out_and_others_move() {
         (at(5, 1), Mark::Note("inside".into())),
         (at(5, 2), time(40)),
         (at(5, 2), test(Some(Outcome::Passed), "t")),
+        // After the exits with which the test ends.
+        (at(5, 2), Mark::Note("at its end".into())),
         (at(7, 0), Mark::Note("after".into())),
         (at(7, 2), time(50)),
     ];
@@ -118,6 +120,7 @@ fn calls_and_marks_of_a_test_are_left_out_and_others_move() {
         (2, 1, "test started t".to_owned()),
         (3, 0, "40 ran 3".to_owned()),
         (3, 0, format!("test passed t ({detail})")),
+        (3, 0, "Note(\"at its end\")".to_owned()),
         (4, 0, "Note(\"after\")".to_owned()),
         (4, 2, "50 ran 1".to_owned()),
     ];

@@ -1,9 +1,12 @@
 //! What threads waited for, from a recording with `waits=on`.
 
 use std::num::NonZeroU64;
+use std::ops::Range;
 
+use flow_codec::format::marks::Position;
 use flow_codec::read::{
-    EventKind, Methods, Stamp, TimelineEvent, Unwound, VisitTimeline, WaitEvent, WaitedFor,
+    EventKind, Methods, Parts, Selection, Stamp, TimelineEvent, Unwound, VisitTimeline, WaitEvent,
+    WaitedFor,
 };
 use flow_codec::{MethodId, ThreadId};
 
@@ -23,7 +26,7 @@ pub struct FoundWait {
     pub end_ns: Option<u64>,
     /// Whether it had not ended when the trace did. `false` if the end is missing for another reason.
     pub is_open: bool,
-    /// How many calls of the thread began before the one in which it waited; `None` outside of recorded calls.
+    /// How many calls of the thread began before the selected one in which it waited; `None` outside of these.
     pub call: Option<u64>,
     /// The method of this call.
     pub method: Option<MethodId>,
@@ -39,59 +42,77 @@ impl FoundWait {
     }
 }
 
-/// Finds the waits in the timelines of threads, which are read [with waits](flow_codec::read::Timeline::with_waits), and passes
-/// each on when it ends. Memory: two words for each open frame.
+/// Finds the waits in the timelines of whole threads, which are read [with waits](flow_codec::read::Timeline::with_waits), and
+/// passes each on when it ends. Memory: two words for each open frame.
 #[derive(Debug)]
 pub struct FindWaits<'a, F> {
     methods: &'a Methods,
+    selection: &'a Selection,
     own: Own,
     thread: ThreadId,
+    /// Only waits that begin in these ranges are passed on.
+    ranges: Vec<Range<Position>>,
     /// Open calls: how many calls of the thread began before each, and their methods.
     open: Vec<(u64, MethodId)>,
-    waiting: Option<FoundWait>,
+    /// The wait that has not ended, and how many calls were open when it began.
+    waiting: Option<(FoundWait, usize)>,
     each: F,
 }
 
 impl<'a, F: FnMut(FoundWait)> FindWaits<'a, F> {
-    /// Passes the waits of a trace to `each`. `own` are patterns for the program's own classes.
-    pub fn new(methods: &'a Methods, own: &[String], each: F) -> Self {
-        let (open, waiting) = (Vec::new(), None);
-        Self { methods, own: Own::new(own), thread: ThreadId::new(0), open, waiting, each }
+    /// Passes the waits of a trace to `each`. A wait belongs to the nearest selected call. `own` are patterns for the program's own
+    /// classes.
+    pub fn new(methods: &'a Methods, selection: &'a Selection, own: &[String], each: F) -> Self {
+        let (thread, own) = (ThreadId::new(0), Own::new(own));
+        let (ranges, open, waiting) = (Vec::new(), Vec::new(), None);
+        Self { methods, selection, own, thread, ranges, open, waiting, each }
     }
 
-    /// Begins a thread.
-    pub fn begin_thread(&mut self, thread: ThreadId) {
-        self.thread = thread;
+    /// Begins a thread, of which only waits in these ranges count.
+    pub fn begin_thread(&mut self, thread: ThreadId, ranges: Vec<Range<Position>>) {
+        (self.thread, self.ranges) = (thread, ranges);
     }
 
     /// Ends a thread. What it waits for has not ended.
     pub fn end_thread(&mut self) {
-        if let Some(wait) = self.waiting.take() {
+        if let Some((wait, _)) = self.waiting.take() {
             (self.each)(FoundWait { is_open: true, ..wait });
         }
         self.open.clear();
     }
 
-    fn waits(&mut self, WaitEvent { on, begin_ns, end_ns }: WaitEvent) {
+    fn waits(&mut self, WaitEvent { on, begin_ns, end_ns }: WaitEvent, at: Position) {
         if end_ns.is_some() {
-            if let Some(wait) = self.waiting.take() {
+            if let Some((wait, _)) = self.waiting.take() {
                 (self.each)(FoundWait { end_ns, ..wait });
             }
             return;
         }
         self.lose_end();
-        let own = self.open.iter().rev().map(|(_, method)| *method);
+        // Where a range begins or ends, the wait is before the first event or after the last one.
+        let is_in = |range: &Range<Position>| range.start < at && at < range.end;
+        if !self.ranges.iter().any(|range| *range == Parts::ALL || is_in(range)) {
+            return;
+        }
+        let selected = { self.open.iter().rev() }.skip_while(|it| !self.selection.contains(it.1));
+        let (call, method) = selected.clone().next().copied().unzip();
+        let own = selected.map(|(_, method)| *method);
         let own = { own }.find(|method| self.own.has(*method, self.methods, false));
-        let (call, method) = self.open.last().copied().unzip();
-        let thread = self.thread;
-        let is_open = false;
-        self.waiting =
-            Some(FoundWait { thread, on, begin_ns, end_ns: None, is_open, call, method, own });
+        let (thread, is_open) = (self.thread, false);
+        let wait = FoundWait { thread, on, begin_ns, end_ns: None, is_open, call, method, own };
+        self.waiting = Some((wait, self.open.len()));
     }
 
     /// The end of a wait is missing.
     fn lose_end(&mut self) {
-        self.waiting.take().into_iter().for_each(&mut self.each);
+        if let Some((wait, _)) = self.waiting.take() {
+            (self.each)(wait);
+        }
+    }
+
+    /// Returns whether nothing follows that counts.
+    fn is_done(&self, at: Position) -> bool {
+        self.waiting.is_none() && self.ranges.iter().all(|range| range.end <= at)
     }
 }
 
@@ -99,19 +120,23 @@ impl<F: FnMut(FoundWait)> VisitTimeline for FindWaits<'_, F> {
     #[inline]
     fn enter(&mut self, method: MethodId, at: Stamp) -> bool {
         self.open.push((at.calls, method));
-        true
+        !self.is_done(at.position)
     }
 
     #[inline]
     fn exit(&mut self, count: NonZeroU64, _at: Stamp, _unwound: Option<&Unwound>) -> bool {
         let count = usize::try_from(count.get()).unwrap_or(usize::MAX);
         self.open.truncate(self.open.len().saturating_sub(count));
+        // `Object.wait` without the monitor has no end: it throws an exception instead.
+        if self.waiting.as_ref().is_some_and(|(_, open)| *open > self.open.len()) {
+            self.lose_end();
+        }
         true
     }
 
     fn other(&mut self, event: TimelineEvent) -> bool {
         match event.kind {
-            EventKind::Wait(wait) => self.waits(wait),
+            EventKind::Wait(wait) => self.waits(wait, event.position),
             EventKind::Gap { .. } | EventKind::Pause | EventKind::Resume => {
                 self.lose_end();
                 self.open.clear();

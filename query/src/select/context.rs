@@ -24,7 +24,7 @@ impl ContextPattern {
 impl FromStr for ContextPattern {
     type Err = Error;
 
-    /// `order=17`, or `17` for any key; `*` stands for any text.
+    /// `order=17`, or `17` for any key; `*` matches any text.
     fn from_str(text: &str) -> Result<Self, Error> {
         let (key, value) = match text.split_once('=') {
             Some((key, value)) => (Some(key.to_owned()), value),

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use flow_e2e::{Program, flow};
 
+use crate::recording::classes;
 use crate::{on_every_jdk, shown};
 
 /// The steps of a request of `harness.Handed`, by hand from its source, in the order of their names.
@@ -78,7 +79,8 @@ fn a_request_has_exactly_what_it_handed_to_other_threads() {
                 let name = steps[0].split('.').next().unwrap();
                 let expected = STEPS.map(|step| format!("{name}.{step}"));
                 assert_eq!(steps, expected, "{options}: {call}");
-                let own = shown(&["replay", "--own", "--request", &call], &out);
+                let only = ["--include", "harness.Handed"];
+                let own = shown(&[&["replay", "--request", &call][..], &only].concat(), &out);
                 assert_eq!(own.matches("harness.Handed.step(").count(), STEPS.len(), "{own}");
                 all.extend(steps);
             }
@@ -120,8 +122,15 @@ fn a_request_needs_what_was_handed_over() {
             ),
             "{errors}"
         );
-        assert_eq!(flow.status.code(), Some(2), "{errors}");
+        assert_eq!(flow.status.code(), Some(1), "{errors}");
     });
+}
+
+/// `harness.Contexts` with the Java API.
+fn contexts(jdk: &flow_e2e::Jdk) -> Program {
+    let api = flow_e2e::harness().parent().unwrap().join("cli/java/flow-api.jar");
+    let class_path = format!("{}:{}", classes(), api.display());
+    Program::new(jdk, ["-cp", &class_path, "harness.Contexts"])
 }
 
 /// What `harness.Contexts` works for, by hand from its source: threads, calls and exceptions of each order. `work`, `step`, the
@@ -129,10 +138,10 @@ fn a_request_needs_what_was_handed_over() {
 #[test]
 fn a_value_of_a_context_has_what_happened_meanwhile() {
     on_every_jdk(|jdk| {
-        let plain = Program::harness(jdk, "Contexts").run_without_agent();
+        let plain = contexts(jdk).run_without_agent();
         let options =
             "include=harness.Contexts,values=harness.Contexts#step,presets=context;handovers";
-        let run = Program::harness(jdk, "Contexts").options(options).run();
+        let run = contexts(jdk).options(options).run();
         assert_eq!(
             (run.code(), run.errors(), &run.stdout),
             (Some(0), String::new(), &plain.stdout)
@@ -165,7 +174,8 @@ fn a_value_of_a_context_has_what_happened_meanwhile() {
             let count = if order == 3 { 4 } else { 3 };
             assert_eq!(steps, vec![Some(order); count], "order {order}");
         }
-        let even = shown(&["replay", "--own", "--context", "user=even"], &out);
+        let even =
+            shown(&["replay", "--include", "harness.Contexts", "--context", "user=even"], &out);
         assert_eq!(even.matches("⇢").count(), 4, "{even}");
     });
 }

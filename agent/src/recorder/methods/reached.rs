@@ -6,7 +6,7 @@
 //! | tests run | a place that is reached | counts for |
 //! |---|---|---|
 //! | in no thread | is recorded once | all threads |
-//! | in one thread, the owner | is recorded once by that thread, and once by the first of all others | the owner, the others |
+//! | in one thread, the owner | is recorded once by that thread; before that, once by the first of all others | the owner, the others |
 //! | in several threads | is recorded once by each thread; its probe calls the recorder each time | each thread |
 //!
 //! So no other thread takes a line from a test, and tests that run at the same time are as exact as others, but slower.

@@ -1,5 +1,7 @@
 //! `flow calls --by context`: what threads worked for.
 
+use std::collections::BTreeSet;
+
 use flow_query::open::{ContextSum, sum_contexts};
 use flow_query::rows::{Cell, ContextRow};
 
@@ -31,7 +33,10 @@ pub(super) fn run(args: &ContextsArgs, out: &mut Out) -> Result<Status, Failure>
             read => read?,
         };
         status = status.and(soundness);
-        sums.retain(|sum| args.key.as_deref().is_none_or(|key| key == &*sum.key));
+        if let Some(key) = &args.key {
+            expect_key(key, &sums)?;
+            sums.retain(|sum| key == &*sum.key);
+        }
         answer.begin(trace, out)?;
         if answer.is_text() {
             out.heading(&plural(sums.len() as u64, "value"))?;
@@ -44,6 +49,16 @@ pub(super) fn run(args: &ContextsArgs, out: &mut Out) -> Result<Status, Failure>
         answer.more(trace, more, "more value", out)?;
     }
     Ok(status)
+}
+
+/// Checks that there is a key of this name, if there are any.
+fn expect_key(key: &str, sums: &[ContextSum]) -> Result<(), Failure> {
+    let keys: BTreeSet<_> = sums.iter().map(|sum| &*sum.key).collect();
+    if keys.is_empty() || keys.contains(key) {
+        return Ok(());
+    }
+    let keys = keys.into_iter().collect::<Vec<_>>().join(", ");
+    Err(Failure::Usage(format!("there is no key '{key}'; there are: {keys}")))
 }
 
 fn row(sum: &ContextSum) -> ContextRow<'_> {

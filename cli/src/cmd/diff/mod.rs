@@ -38,6 +38,10 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     if let Some(sides) = calls::named(args)? {
         return calls::run(args, sides, out);
     }
+    if args.part.request.is_some() || args.part.context.is_some() {
+        let text = "--request and --context are for one trace; two calls are compared by flow diff CALL CALL";
+        return Err(Failure::Usage(text.to_owned()));
+    }
     if args.part.within.is_some() {
         let text = "--in is for one trace; two calls are compared by flow diff CALL CALL";
         return Err(Failure::Usage(text.to_owned()));

@@ -3,12 +3,11 @@
 use std::borrow::Cow;
 use std::io::Write;
 
-use flow_codec::ThreadId;
 use flow_codec::read::{CallTimes, Selection, StackSamples, Timeline, Trace};
+use flow_codec::{Offset, ThreadId};
 use flow_query::in_order::{Beside, Detail, DetailKind, OrderedCall, Shown};
 
 use super::remarks::{left_out_deeper, left_out_shorter};
-use super::request::Handed;
 use super::timed;
 use crate::args::{Format, ReplayArgs};
 use crate::failure::Failure;
@@ -102,6 +101,24 @@ pub(super) fn with_details<'a>(
     }
 }
 
+/// Shows what calls handed to other threads.
+pub(super) trait ShowHanded {
+    /// Returns whether the call of a thread at an offset handed something over.
+    fn has(&self, thread: ThreadId, at: Offset) -> bool;
+
+    /// Shows what the call of a thread at an offset handed over, with `indent` rows around it.
+    ///
+    /// # Errors
+    /// A row cannot be shown.
+    fn show(
+        &self,
+        thread: ThreadId,
+        at: Offset,
+        indent: usize,
+        lines: &mut Lines<'_>,
+    ) -> Result<(), Failure>;
+}
+
 /// The lines of a trace in one format.
 pub(super) struct Lines<'a> {
     pub(super) args: &'a ReplayArgs,
@@ -113,7 +130,7 @@ pub(super) struct Lines<'a> {
     /// The names of methods.
     pub(super) labels: Labels<'a>,
     /// What calls handed to other threads, if that is shown below them.
-    pub(super) handed: Option<&'a Handed<'a>>,
+    pub(super) handed: Option<&'a dyn ShowHanded>,
     /// How far all lines are indented, because they are below a call of another thread.
     pub(super) base: usize,
     /// In how many parts of other threads they are.

@@ -136,6 +136,10 @@ fn thread(
 
 pub(crate) fn run(args: &ReplayArgs, out: &mut Out) -> Result<Status, Failure> {
     refuse_time_as_directory(args)?;
+    if args.per_thread && args.part.request.is_none() && args.part.context.is_none() {
+        let text = "--per-thread needs --request or --context: other calls are shown thread by thread anyway";
+        return Err(Failure::Usage(text.to_owned()));
+    }
     if let Some(budget) = args.budget {
         return overview::run(args, budget, out);
     }

@@ -6,7 +6,7 @@ use flow_codec::read::Trace;
 use flow_codec::{Offset, ThreadId};
 use flow_query::open::{Request, RequestPart};
 
-use super::lines::{Lines, Printed, shown};
+use super::lines::{Lines, Printed, ShowHanded, shown};
 use super::read::{expect_clock, selections, whole_thread};
 use super::thread::ThreadReplay;
 use crate::args::ReplayArgs;
@@ -84,28 +84,11 @@ impl<'a> Handed<'a> {
         Self { args, trace, of_calls }
     }
 
-    /// Returns whether the call at an offset handed something over.
-    pub(super) fn has(&self, thread: ThreadId, at: Offset) -> bool {
-        self.of_calls.contains_key(&(thread, at))
-    }
-
-    /// Shows what the call at an offset handed over.
-    pub(super) fn show(
-        &'a self,
-        thread: ThreadId,
-        at: Offset,
-        indent: usize,
-        lines: &mut Lines<'a>,
-    ) -> Result<(), Failure> {
-        let parts = self.of_calls.get(&(thread, at)).into_iter().flatten();
-        parts.copied().try_for_each(|part| self.show_part(part, indent, lines))
-    }
-
     fn show_part(
-        &'a self,
+        &self,
         part: &RequestPart,
         indent: usize,
-        lines: &mut Lines<'a>,
+        lines: &mut Lines<'_>,
     ) -> Result<(), Failure> {
         if lines.printed.calls >= lines.max {
             return Ok(());
@@ -144,5 +127,22 @@ impl<'a> Handed<'a> {
         };
         let guessed = if given.is_guessed { ", a guess: handed over more than once" } else { "" };
         format!("{thread}{later}{guessed}")
+    }
+}
+
+impl ShowHanded for Handed<'_> {
+    fn has(&self, thread: ThreadId, at: Offset) -> bool {
+        self.of_calls.contains_key(&(thread, at))
+    }
+
+    fn show(
+        &self,
+        thread: ThreadId,
+        at: Offset,
+        indent: usize,
+        lines: &mut Lines<'_>,
+    ) -> Result<(), Failure> {
+        let parts = self.of_calls.get(&(thread, at)).into_iter().flatten();
+        parts.copied().try_for_each(|part| self.show_part(part, indent, lines))
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn run(args: &TestsArgs, range: &str, out: &mut Out) -> Result<Status
     let mut progress = Progress::without_results(source.bytes());
     let (found, soundness) = source.ask(|traces| asked.find(traces, &mut progress))?;
     drop(progress);
-    if found.all.is_empty() {
+    if found.all().is_empty() {
         return Err(no_tests(&source));
     }
     if soundness != Soundness::Whole || source.status != Status::Done {
@@ -63,7 +63,7 @@ struct Print<'a> {
 impl Print<'_> {
     /// `12 of 968 tests, and 1 new class`.
     fn text(&self, title: &str, out: &mut Out) -> Result<(), Failure> {
-        let files = &self.found.files;
+        let files = self.found.files();
         let changed = plural(files.len() as u64, "file");
         writeln!(out, "{changed} changed {title}")?;
         let effect = |effect: &FileEffect| match effect {
@@ -89,7 +89,7 @@ impl Print<'_> {
             out.write_all(b"\n")?;
             table.print(out)?;
         }
-        let (count, all) = (self.found.count() as u64, self.found.all.len() as u64);
+        let (count, all) = (self.found.count() as u64, self.found.all().len() as u64);
         let are = if count == 1 { "is" } else { "are" };
         writeln!(out, "\n{} of {} {are} affected", grouped(count), plural(all, "test"))?;
         let max = line_limit(self.args.max, Format::Text, DEFAULT_MAX);
@@ -178,12 +178,12 @@ impl Print<'_> {
 
     /// Whether no test can be left out: a file affects everything, or a test has a name that build tools do not know.
     fn runs_all(&self) -> bool {
-        self.found.is_everything || self.found.without_class().next().is_some()
+        self.found.is_everything() || self.found.without_class().next().is_some()
     }
 
     /// What a person should know beside the list.
     fn messages(&self) {
-        let everything = self.found.files.iter().filter(|(_, of)| *of == FileEffect::Everything);
+        let everything = self.found.files().iter().filter(|(_, of)| *of == FileEffect::Everything);
         let everything: Vec<_> = everything.map(|(file, _)| &*file.path).collect();
         if !everything.is_empty() {
             message(&format!(
@@ -195,7 +195,7 @@ impl Print<'_> {
                 "run all tests: '{test}' is not named like a method, so build tools cannot select it"
             ));
         }
-        let unknown: Vec<_> = self.found.unknown.iter().map(|class| &**class).collect();
+        let unknown: Vec<_> = self.found.unknown().iter().map(|class| &**class).collect();
         if !unknown.is_empty() {
             let classes = plural_of(unknown.len(), "class", "classes");
             message(&format!(

@@ -52,8 +52,8 @@ pub(crate) struct FindContexts<'a> {
     /// Open calls that have a role, the innermost last.
     calls: Vec<RoleCall>,
     current: BTreeMap<Rc<str>, Current>,
-    /// What values were before they were pushed, the last one last.
-    pushed: Vec<(Rc<str>, Option<Rc<str>>)>,
+    /// What was pushed, the last one last.
+    pushed: Vec<Pushed>,
     /// The texts of objects that were made with one.
     made: HashMap<Object, Rc<str>>,
     thrown: u64,
@@ -69,12 +69,23 @@ struct RoleCall {
     values: Vec<CallValue>,
 }
 
-/// The value of a key, and since when it has it.
+/// A value that was pushed.
+#[derive(Debug)]
+struct Pushed {
+    key: Rc<str>,
+    /// The value of the key before.
+    before: Option<(Rc<str>, MethodId)>,
+    /// The object that was pushed, such as a context.
+    object: Option<Object>,
+}
+
+/// The value of a key, since when it has it, and the method that set it.
 #[derive(Clone, Debug)]
 struct Current {
     value: Rc<str>,
     since: Stamp,
     thrown: u64,
+    by: MethodId,
 }
 
 impl<'a> FindContexts<'a> {
@@ -108,6 +119,11 @@ impl<'a> FindContexts<'a> {
         self.drop_all(Stamp { position: end, ..now });
     }
 
+    /// Begins with the first thread again. The objects that were made are known now.
+    pub(crate) fn begin_again(&mut self) {
+        self.found.clear();
+    }
+
     /// Returns what was found.
     pub(crate) fn end(self) -> Vec<ContextSpan> {
         self.found
@@ -125,22 +141,34 @@ impl<'a> FindContexts<'a> {
         let Some(role) = self.roles.get(&call.method) else { return };
         let text = |sources: &[TextSource]| self.text(sources, &call);
         match role.role() {
-            PresetRole::Put | PresetRole::Push => {
-                let (Some(key), value) = (text(role.text()), text(role.parameters())) else {
-                    return;
-                };
-                if role.role() == PresetRole::Push {
-                    let before = self.current.get(&key).map(|current| current.value.clone());
-                    self.pushed.push((key.clone(), before));
+            PresetRole::Put => {
+                if let Some(key) = text(role.text()) {
+                    let value = text(role.parameters());
+                    self.set(key, value.map(|value| (value, call.method)), call.begun);
                 }
-                self.set(key, value, call.begun);
+            }
+            PresetRole::Push => {
+                let pushed = role.parameters().iter().find_map(|of| value_of(of, &call.values));
+                let object = pushed.and_then(key_of);
+                // Nothing, or what is there already: the library makes no scope that is closed later.
+                let is_there = object.is_some()
+                    && self.pushed.last().is_some_and(|last| last.object == object);
+                let Some(key) = text(role.text()) else { return };
+                if is_there || pushed.is_none_or(|pushed| *pushed == Value::Null) {
+                    return;
+                }
+                let before = self.current.get(&key);
+                let before = before.map(|current| (current.value.clone(), current.by));
+                let value = text(role.parameters());
+                self.pushed.push(Pushed { key: key.clone(), before, object });
+                self.set(key, value.map(|value| (value, call.method)), call.begun);
             }
             PresetRole::Pop => {
-                if let Some((key, before)) = self.pushed.pop() {
+                if let Some(Pushed { key, before, .. }) = self.pushed.pop() {
                     self.set(key, before, call.begun);
                 }
             }
-            PresetRole::Drop if role.text().is_empty() => self.drop_all(at),
+            PresetRole::Drop if role.text().is_empty() => self.drop_of_class(call.method, at),
             PresetRole::Drop => {
                 let key = text(role.text());
                 key.into_iter().for_each(|key| self.set(key, None, at));
@@ -156,16 +184,31 @@ impl<'a> FindContexts<'a> {
         }
     }
 
-    /// Gives a key a value, or none.
-    fn set(&mut self, key: Rc<str>, value: Option<Rc<str>>, since: Stamp) {
-        if self.current.get(&key).map(|current| &current.value) == value.as_ref() {
+    /// Gives a key a value that a method sets, or none.
+    fn set(&mut self, key: Rc<str>, value: Option<(Rc<str>, MethodId)>, since: Stamp) {
+        let new = value.as_ref().map(|(value, _)| value);
+        if self.current.get(&key).map(|current| &current.value) == new {
             return;
         }
         if let Some(before) = self.current.remove(&key) {
             self.end_span(key.clone(), before, since);
         }
-        if let Some(value) = value {
-            self.current.insert(key, Current { value, since, thrown: self.thrown });
+        if let Some((value, by)) = value {
+            self.current.insert(key, Current { value, since, thrown: self.thrown, by });
+        }
+    }
+
+    /// Ends the values that methods of the class of this one have set.
+    fn drop_of_class(&mut self, method: MethodId, at: Stamp) {
+        let class = |method| self.methods.get(method).map(|method| &*method.info().class);
+        let dropped = class(method);
+        let is_dropped = |current: &Current| class(current.by) == dropped;
+        let (ended, kept) =
+            std::mem::take(&mut self.current).into_iter().partition(|(_, of)| is_dropped(of));
+        self.current = kept;
+        let ended: BTreeMap<Rc<str>, Current> = ended;
+        for (key, current) in ended {
+            self.end_span(key, current, at);
         }
     }
 
@@ -176,7 +219,7 @@ impl<'a> FindContexts<'a> {
     }
 
     fn end_span(&mut self, key: Rc<str>, current: Current, at: Stamp) {
-        let Current { value, since, thrown } = current;
+        let Current { value, since, thrown, .. } = current;
         self.found.push(ContextSpan {
             thread: self.thread,
             key,

@@ -100,7 +100,7 @@ struct Inside {
     section: usize,
     /// How many frames are around it.
     around: usize,
-    /// It ends when fewer frames are open: a section that is a call ends with it, others with the frame around them.
+    /// The section ends when fewer frames are open: a section that is a call ends with it, others with the frame around them.
     least: usize,
 }
 
@@ -119,6 +119,14 @@ struct RoleCall {
 }
 
 impl Give {
+    /// Returns whether it may have happened before a section began.
+    fn may_come_before(&self, section: &Section) -> bool {
+        let is_before = self.time.bounds.from_ns <= section.time.bounds.by_ns;
+        let is_later_here =
+            self.thread == section.thread && Position::before(self.at) >= section.range.start;
+        is_before && !is_later_here
+    }
+
     /// The innermost section that it is in.
     pub(crate) fn section(&self) -> usize {
         self.section
@@ -159,14 +167,23 @@ impl HandOvers {
             let mut next = 0;
             for section in taken {
                 let section = &mut sections[section];
-                let later = given.get(next + 1).map(|give| &gives[*give]);
-                let may_be_later = |later: &Give| {
-                    let earliest_ns = later.time.bounds.from_ns;
-                    earliest_ns <= section.time.bounds.by_ns
-                };
-                section.is_guessed = kept.is_none() && later.is_some_and(may_be_later);
-                section.give = kept.or_else(|| given.get(next).or(given.last()).copied());
-                next += 1;
+                let may_come_first = |give: usize| gives[give].may_come_before(section);
+                if let Some(kept) = kept {
+                    section.give = Some(kept).filter(|give| may_come_first(*give));
+                    continue;
+                }
+                match given.get(next).copied() {
+                    Some(give) if may_come_first(give) => {
+                        let later = given.get(next + 1).copied();
+                        section.is_guessed = later.is_some_and(may_come_first);
+                        section.give = Some(give);
+                        next += 1;
+                    }
+                    // It was handed over before the recording began.
+                    Some(_) => {}
+                    // It runs again.
+                    None => section.give = given.last().copied(),
+                }
             }
         }
     }
@@ -209,7 +226,7 @@ impl FindHandOvers {
         self.found
     }
 
-    /// Begins a section with this many frames around it, which lives while there are at least so many.
+    /// Begins a section with this many frames around it, which lives while there are at least this many.
     fn begin(&mut self, (around, least): (usize, usize), at: Stamp, what: Option<Handed>) -> usize {
         let number = self.found.sections.len();
         self.found.sections.push(Section {
@@ -267,13 +284,10 @@ impl FindHandOvers {
         self.open = frames;
     }
 
-    /// Whether a call is open that hands the same over: it does so by calling another method that does.
-    fn is_giving(&self, what: Handed) -> bool {
-        let gives = |role: PresetRole| {
-            matches!(role, PresetRole::Give | PresetRole::Keep | PresetRole::Start)
-        };
+    /// Whether a call is open that hands the same over, or runs the same: it does so by calling another method that does.
+    fn is_done_around(&self, what: Handed, is_role: impl Fn(PresetRole) -> bool) -> bool {
         self.calls.iter().any(|call| {
-            let role = self.roles.get(&call.method).filter(|role| gives(role.role()));
+            let role = self.roles.get(&call.method).filter(|role| is_role(role.role()));
             role.and_then(|role| handed(role, &call.values)) == Some(what)
         })
     }
@@ -282,7 +296,10 @@ impl FindHandOvers {
     fn finish(&mut self, call: RoleCall, at: Stamp) {
         let Some(role) = self.roles.get(&call.method) else { return };
         let Some(what) = handed(role, &call.values) else { return };
+        let gives = |role| matches!(role, PresetRole::Give | PresetRole::Keep | PresetRole::Start);
         match role.role() {
+            PresetRole::Take if self.is_done_around(what, |role| role == PresetRole::Take) => {}
+            PresetRole::Begin if self.is_done_around(what, |role| role == PresetRole::Begin) => {}
             PresetRole::Take => {
                 let section = call.section.and_then(|number| self.found.sections.get_mut(number));
                 section.into_iter().for_each(|section| section.what = Some(what));
@@ -294,7 +311,8 @@ impl FindHandOvers {
                 let at = Stamp { position: Position { exits, ..at.position }, ..at };
                 self.begin((around, around), at, Some(what));
             }
-            PresetRole::Give | PresetRole::Keep | PresetRole::Start if self.is_giving(what) => {}
+            PresetRole::Give | PresetRole::Keep | PresetRole::Start
+                if self.is_done_around(what, gives) => {}
             PresetRole::Give | PresetRole::Keep | PresetRole::Start => {
                 self.found.gives.push(Give {
                     thread: self.thread,

@@ -1,11 +1,13 @@
 //! What threads waited for: sums by object or by place, what had not ended, deadlocks and lock convoys.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ops::Range;
 use std::sync::Arc;
 
+use flow_codec::format::marks::Position;
 use flow_codec::format::values::waits::WaitKind;
-use flow_codec::read::{TimeLimits, Timeline, Trace};
+use flow_codec::read::{Parts, ThreadFile, TimeLimits, Timeline, Trace};
 use flow_codec::{MethodId, ThreadId};
 
 use crate::Error;
@@ -73,8 +75,11 @@ pub struct WaitSum {
 /// Threads that wait for each other.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Deadlock {
-    /// The wait of each: for what the thread of the next one holds, and the last one for what the first holds.
+    /// The wait of each: for what the thread of the next one held when the wait began, and the last one for what the first held.
     pub waits: Vec<FoundWait>,
+    /// Whether the recording ended less than a second after the last of these waits began: a thread may have been about to
+    /// continue. `false` if it is not known when the recording ended, because the JVM runs or was killed.
+    pub is_recent: bool,
 }
 
 /// The waits of a trace.
@@ -87,8 +92,8 @@ pub struct TraceWaits {
     pub count: u64,
     /// How long those that ended lasted together.
     pub total_ns: u64,
-    /// How many of these waits were outside of recorded calls: threads of pools that waited for work, mostly. They are no part of
-    /// the sums.
+    /// How many of these waits were outside of recorded calls, or of selected ones: threads of pools that waited for work, mostly.
+    /// They are no part of the sums.
     pub outside: u64,
     /// How long those of them that ended lasted together.
     pub outside_ns: u64,
@@ -102,11 +107,13 @@ pub struct TraceWaits {
     pub convoys: Vec<WaitSum>,
 }
 
-/// More objects of a class are not distinguished.
+/// Once there are this many sums, further objects of a class and kind are one sum.
 const MAX_OBJECTS: usize = 1 << 16;
 /// The least number of threads of a convoy, and of waits of each, on average.
 const CONVOY_THREADS: usize = 3;
 const CONVOY_WAITS: u64 = 3;
+/// A circle of waits that lasted as long until the recording ended is no coincidence.
+const DEADLOCK_NS: u64 = 1_000_000_000;
 
 /// What a sum is of: of objects, or of places.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -124,7 +131,7 @@ impl Waits {
         Self::default()
     }
 
-    /// Asks only for waits in these threads, tests and times.
+    /// Asks only for waits in these threads, tests, calls and times. A wait in a call that is left out belongs to its caller.
     #[must_use]
     pub fn select(self, select: Select) -> Self {
         Self { select, ..self }
@@ -177,12 +184,15 @@ impl Waits {
             let (kind, class, hash) = (wait.on.kind, wait.on.class.clone(), wait.on.hash);
             objects.add(Key { kind, class, hash, own: None }, wait);
         };
-        let mut visitor = FindWaits::new(trace.methods(), own_patterns(trace), each);
+        let methods = self.select.filter.selection(trace);
+        let mut visitor = FindWaits::new(trace.methods(), &methods, own_patterns(trace), each);
         let all = Selected::all();
         let mut soundness = Soundness::Whole;
-        for file in trace.files().iter().filter(|file| file.bytes() > 0) {
-            visitor.begin_thread(file.id());
-            let timeline = all.timeline(file, start_ns(trace, file)).map(Timeline::with_waits);
+        for (file, ranges) in threads(trace) {
+            visitor.begin_thread(file.id(), ranges);
+            // Of ranges, too: calls have numbers in the whole thread, and waits may be in calls that began before.
+            let timeline = all.timeline(&file.whole(), start_ns(trace, file));
+            let timeline = timeline.map(Timeline::with_waits);
             let reading = read_thread(file, timeline, listener, &mut visitor, |visitor, _| {
                 visitor.end_thread();
             });
@@ -191,12 +201,24 @@ impl Waits {
         drop(visitor);
         waits.soundness = soundness;
         waits.open.sort_by_key(|wait| (wait.begin_ns, wait.thread));
-        waits.deadlocks = deadlocks(&waits.open);
+        let end = trace.manifest().and_then(|manifest| manifest.end.as_ref());
+        waits.deadlocks = deadlocks(&waits.open, end.map(|end| end.at_ns));
         let objects = objects.sorted();
         waits.convoys = objects.iter().filter(|sum| sum.is_convoy()).cloned().collect();
         waits.sums = if self.by == WaitsBy::Place { places.sorted() } else { objects };
         Ok(waits)
     }
+}
+
+/// The threads that have events, each once, with the selected ranges of it.
+fn threads(trace: &Trace) -> impl Iterator<Item = (&ThreadFile, Vec<Range<Position>>)> {
+    let mut threads: BTreeMap<ThreadId, (&ThreadFile, Vec<_>)> = BTreeMap::new();
+    for file in trace.files().iter().filter(|file| file.bytes() > 0) {
+        let ranges = file.parts().map_or(&[Parts::ALL][..], Parts::ranges);
+        let (_, all) = threads.entry(file.id()).or_insert_with(|| (file, Vec::new()));
+        all.extend_from_slice(ranges);
+    }
+    threads.into_values()
 }
 
 fn is_within(wait: &FoundWait, TimeLimits { from_ns, to_ns, min_ns }: TimeLimits) -> bool {
@@ -211,7 +233,7 @@ struct Sums(HashMap<Key, WaitSum>);
 impl Sums {
     fn add(&mut self, mut key: Key, wait: FoundWait) {
         if self.0.len() >= MAX_OBJECTS && !self.0.contains_key(&key) {
-            // One sum for the further objects of the class.
+            // One sum for further objects of this class.
             key.hash = None;
         }
         match self.0.get_mut(&key) {
@@ -289,8 +311,8 @@ impl WaitSum {
     }
 }
 
-/// Returns the circles of threads that each wait for what the next one holds.
-fn deadlocks(open: &[FoundWait]) -> Vec<Deadlock> {
+/// Returns the circles of threads that each wait for what the next one held when the wait began, in a recording that ended then.
+fn deadlocks(open: &[FoundWait], end_ns: Option<u64>) -> Vec<Deadlock> {
     let by_thread: HashMap<_, _> = open.iter().map(|wait| (wait.thread, wait)).collect();
     let (mut found, mut done) = (Vec::new(), BTreeSet::new());
     for wait in open {
@@ -302,7 +324,10 @@ fn deadlocks(open: &[FoundWait]) -> Vec<Deadlock> {
         }
         let start = next.and_then(|next| path.iter().position(|wait| wait.thread == next.thread));
         if let Some(circle) = start.and_then(|start| path.get(start..)) {
-            found.push(Deadlock { waits: circle.iter().map(|wait| (*wait).clone()).collect() });
+            let waits: Vec<_> = circle.iter().map(|wait| (*wait).clone()).collect();
+            let last_ns = waits.iter().map(|wait| wait.begin_ns).max();
+            let lasted_ns = end_ns.zip(last_ns).map(|(end, last)| end.saturating_sub(last));
+            found.push(Deadlock { waits, is_recent: lasted_ns.is_some_and(|ns| ns < DEADLOCK_NS) });
         }
     }
     found
@@ -326,7 +351,7 @@ mod tests {
     fn a_deadlock_is_a_circle_of_waits_and_not_what_leads_to_it() {
         let circles = |open: &[[u64; 2]]| -> Vec<Vec<u64>> {
             let open = open.iter().map(|[thread, holder]| wait(*thread, 1, *holder, 1, None));
-            let found = deadlocks(&open.collect::<Vec<_>>());
+            let found = deadlocks(&open.collect::<Vec<_>>(), None);
             let threads =
                 |deadlock: &Deadlock| deadlock.waits.iter().map(|wait| wait.thread.get()).collect();
             found.iter().map(threads).collect()
@@ -339,6 +364,12 @@ mod tests {
         );
         // The holder runs, is not known, or waits for something that nobody holds.
         assert!(circles(&[[1, 2], [3, 0], [2, 0]]).is_empty());
+        // Threads that began to wait just before the end may have been about to continue.
+        let open = [wait(1, 1, 2, 5, None), wait(2, 2, 1, 9, None)];
+        let is_recent = |end_ns| deadlocks(&open, end_ns).iter().all(|it| it.is_recent);
+        assert!(is_recent(Some(8 + DEADLOCK_NS)));
+        assert!(!is_recent(Some(9 + DEADLOCK_NS)));
+        assert!(!is_recent(None), "not known");
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //! wrapping native methods of the JDK.
 //!
 //! The thread that waits stores the begin before it waits, and the end after that. Threads that have recorded no call store
-//! nothing. Not used without the option: no event is requested, no native method wrapped.
+//! nothing. Not used without the option: no event is requested, no native method wrapped. Methods stay wrapped if a later
+//! recording in the same JVM does not have the option; their wrappers then only call them.
 
 pub(in crate::jvm) mod monitors;
 pub(in crate::jvm) mod natives;
@@ -15,8 +16,8 @@ use flow_codec::format::values::{BegunWait, Identity};
 use jni::sys::jobject;
 
 use crate::engine::{exceptions, waits};
-use crate::jvm::Vm;
 use crate::jvm::guard::guarded;
+use crate::jvm::{Vm, state};
 use crate::lifecycle::{self, Agent};
 
 /// A wait of the current thread that has begun.
@@ -25,6 +26,9 @@ struct Begun(ThreadId);
 
 /// Runs the body while waits are recorded.
 fn while_recording(body: impl FnOnce(&Agent)) {
+    if !state::records_waits() {
+        return;
+    }
     if let Some(agent) = lifecycle::agent().filter(|agent| !agent.is_abandoned()) {
         guarded(&agent, || body(&agent));
     }

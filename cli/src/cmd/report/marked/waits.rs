@@ -3,11 +3,11 @@
 use std::io::Write;
 
 use flow_codec::ThreadId;
-use flow_codec::read::Trace;
+use flow_codec::read::{TimeLimits, Trace};
 use flow_query::analysis::FoundWait;
 use flow_query::ask::{Deadlock, TraceWaits, WaitSum, Waits, WaitsBy};
 use flow_query::rows::{Cell, RowNames, WaitRow};
-use flow_query::select::thread_title;
+use flow_query::select::{Select, thread_title};
 use flow_query::text::{object_name, waits_for};
 
 use crate::args::{ReportArgs, WaitsKind};
@@ -16,8 +16,7 @@ use crate::failure::{Failure, Status};
 use crate::input::source::Source;
 use crate::input::source::answer::Answer;
 use crate::output::{
-    Format, Labels, Out, Progress, Table, duration, escaped, flow_command, grouped, instant,
-    message, plural,
+    Format, Labels, Out, Progress, Table, duration, escaped, grouped, instant, message, plural,
 };
 
 /// Waits that had not ended are listed up to this number, except with `--verbose`.
@@ -26,7 +25,7 @@ const MOST_OPEN: usize = 20;
 /// Prints the waits of each trace.
 pub(in crate::cmd::report) fn run(
     by: WaitsKind,
-    mut source: Source,
+    source: Source,
     args: &ReportArgs,
     out: &mut Out,
 ) -> Result<Status, Failure> {
@@ -35,8 +34,9 @@ pub(in crate::cmd::report) fn run(
         WaitsKind::Object => WaitsBy::Object,
         WaitsKind::Place => WaitsBy::Place,
     };
-    let asked = Waits::all().by(by).select(args.part.select().within(args.when.limits()));
-    source.ask(|traces| asked.begin(traces))?;
+    // The part of the trace has been chosen.
+    let select = Select::all().of_methods(args.part.filter.filter()).within(args.when.limits());
+    let asked = Waits::all().by(by).select(select);
     let mut answer = Answer::new::<WaitRow<'_>>(&source, format, max, out)?;
     let mut progress = Progress::new(source.bytes(), out);
     let (mut status, mut count) = (source.status, 0);
@@ -59,7 +59,7 @@ pub(in crate::cmd::report) fn run(
     }
     drop(progress);
     if count == 0 {
-        say_missing(&source);
+        say_missing(&source, args);
     }
     Ok(status)
 }
@@ -94,14 +94,16 @@ fn heading(
     let inside = waits.count - waits.outside;
     let mut text = plural(inside, "wait");
     let inside_ns = waits.total_ns - waits.outside_ns;
-    text += &format!(" in recorded calls, {} together", duration(inside_ns));
+    let which = if args.part.filter.is_all() { "recorded" } else { "selected" };
+    text += &format!(" in {which} calls, {} together", duration(inside_ns));
     if waits.outside > 0 {
         let outside = duration(waits.outside_ns);
         text += &format!("; and {} outside of them, {outside}", grouped(waits.outside));
     }
     writeln!(out, "{text}\n")?;
-    for Deadlock { waits } in &waits.deadlocks {
-        writeln!(out, "deadlock: {}", escaped(&circle(waits, trace)))?;
+    for Deadlock { waits, is_recent } in &waits.deadlocks {
+        let what = if *is_recent { "possible deadlock" } else { "deadlock" };
+        writeln!(out, "{what}: {}", escaped(&circle(waits, trace)))?;
     }
     for sum in &waits.convoys {
         let queued = sum.queued_hundredths();
@@ -215,16 +217,20 @@ fn table(
 }
 
 /// Reports why there are no waits.
-fn say_missing(source: &Source) {
+fn say_missing(source: &Source, args: &ReportArgs) {
     let was_asked = source.traces.iter().any(|trace| {
         let asked = trace.manifest().and_then(|manifest| manifest.options.get("waits"));
         asked.is_some_and(|asked| asked == "on")
     });
-    match was_asked {
-        true => message("no wait is in the selected part of the trace"),
-        false => message(&format!(
-            "no wait is in the trace; record with '{} --waits -- CMD'",
-            flow_command("record")
-        )),
-    }
+    let part = &args.part;
+    let has_all = part.threads.patterns.is_empty()
+        && part.tests.patterns.is_empty()
+        && !part.is_of_one_call()
+        && part.context.is_none()
+        && args.when.limits() == TimeLimits::NONE;
+    message(match (was_asked, has_all) {
+        (true, true) => "no thread waited",
+        (true, false) => "no wait is in the selected part of the trace",
+        (false, _) => "what threads waited for was not recorded: flow record --waits does that",
+    });
 }

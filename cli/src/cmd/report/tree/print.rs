@@ -116,7 +116,7 @@ impl<'a, 's> TreePrinter<'a, 's> {
     }
 
     fn min_percent(&self) -> f64 {
-        // Whoever asks about methods wants to see them, however small their share is.
+        // Methods that are asked for are shown, however small their share is.
         let is_pruned = self.answer.is_text() && !self.args.rows.has_sides();
         self.args.rows.min.unwrap_or(if is_pruned { DEFAULT_MIN_PERCENT } else { 0.0 })
     }

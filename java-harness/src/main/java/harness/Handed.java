@@ -19,7 +19,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Two requests at the same time that share their executors. Each hands work over in every way; the name of each step begins
- * with that of its request. With an argument, a request that hands over so many tasks.
+ * with that of its request. With an argument, a request that hands over this many tasks.
  */
 public final class Handed {
     private static final ExecutorService POOL = Executors.newFixedThreadPool(4);

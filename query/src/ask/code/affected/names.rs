@@ -72,15 +72,15 @@ impl AffectedTest {
 #[derive(Clone, Default, Debug)]
 pub struct Affected {
     /// What each changed file affects.
-    pub files: Vec<(ChangedFile, FileEffect)>,
+    pub(super) files: Vec<(ChangedFile, FileEffect)>,
     /// The affected classes of tests, then the affected tests, in the order in which they ran.
     pub(super) tests: Vec<AffectedTest>,
     /// The names of all tests, in the order in which they ran.
-    pub all: Vec<String>,
+    pub(super) all: Vec<String>,
     /// Whether a change may affect everything, also tests that the recording does not have.
-    pub is_everything: bool,
+    pub(super) is_everything: bool,
     /// Classes in files with tests of which the recording has none.
-    pub unknown: Vec<String>,
+    pub(super) unknown: Vec<String>,
 }
 
 /// A class of tests to run.
@@ -93,6 +93,30 @@ pub struct SelectedClass {
 }
 
 impl Affected {
+    /// What each changed file affects.
+    #[must_use]
+    pub fn files(&self) -> &[(ChangedFile, FileEffect)] {
+        &self.files
+    }
+
+    /// The names of all tests, in the order in which they ran.
+    #[must_use]
+    pub fn all(&self) -> &[String] {
+        &self.all
+    }
+
+    /// Returns whether a change may affect everything, also tests that the recording does not have.
+    #[must_use]
+    pub fn is_everything(&self) -> bool {
+        self.is_everything
+    }
+
+    /// Classes in files with tests of which the recording has none.
+    #[must_use]
+    pub fn unknown(&self) -> &[String] {
+        &self.unknown
+    }
+
     /// How many of all tests are affected.
     #[must_use]
     pub fn count(&self) -> usize {

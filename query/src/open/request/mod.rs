@@ -1,18 +1,21 @@
 //! A call with all that it called, or a value of a context, and what these handed to other threads.
 
+mod reached;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::rc::Rc;
 
 use flow_codec::format::marks::Position;
+use flow_codec::format::roles::PresetRole;
 use flow_codec::read::{Stamp, ThreadFile, Timeline, Trace, VisitTimeline, When};
 use flow_codec::{Offset, ThreadId};
 
+use self::reached::{InThread, Links};
 use super::call::SelectedCall;
 use crate::Error;
 use crate::analysis::{
-    CONTEXT, ContextSpan, FindContexts, FindHandOvers, Give, HANDOVERS, HandOvers, Section,
-    roles_in,
+    CONTEXT, ContextSpan, FindContexts, FindHandOvers, HANDOVERS, HandOvers, roles_in,
 };
 use crate::reading::{Listener, Soundness, read_thread};
 use crate::select::{CallPlace, ContextPattern, Selected, start_ns, thread_title};
@@ -65,11 +68,26 @@ fn read_contexts(
             flag: "--context",
         });
     }
+    let has_objects = roles.values().any(|role| role.role() == PresetRole::Made);
     let mut visitor = FindContexts::new(trace.methods(), roles);
-    let soundness =
-        read_all(trace, listener, &mut visitor, FindContexts::begin_thread, |visitor, now| {
-            visitor.end_thread(now);
-        });
+    if has_objects {
+        // An object may be made in a thread that is read after one that uses it.
+        read_all(
+            trace,
+            &mut (),
+            &mut visitor,
+            FindContexts::begin_thread,
+            FindContexts::end_thread,
+        );
+        visitor.begin_again();
+    }
+    let soundness = read_all(
+        trace,
+        listener,
+        &mut visitor,
+        FindContexts::begin_thread,
+        FindContexts::end_thread,
+    );
     Ok((visitor.end(), soundness))
 }
 
@@ -97,7 +115,7 @@ pub struct ContextSum {
     pub thrown: u64,
 }
 
-/// Returns the values that the context of a trace's threads had, in the order in which they began, with what threads handed on
+/// Returns the values that the context of a trace's threads had, in the order in which they began, with what threads handed to others
 /// meanwhile, if that was recorded.
 ///
 /// # Errors
@@ -119,26 +137,32 @@ pub fn sum_contexts(
     for span in spans {
         of_values.entry((span.key.clone(), span.value.clone())).or_default().push(span);
     }
-    let mut sums: Vec<_> =
-        of_values.into_values().filter_map(|spans| sum(&spans, &hand_overs)).collect();
+    let links = Links::of(&hand_overs);
+    let sum = |spans: Vec<ContextSpan>| sum(&spans, &links, &hand_overs);
+    let mut sums: Vec<_> = of_values.into_values().filter_map(sum).collect();
     sums.sort_by_key(|sum| (sum.begun.estimate_ns, sum.thread, sum.call));
     Ok((sums, soundness))
 }
 
 /// Adds up the spans of a value.
-fn sum(spans: &[ContextSpan], hand_overs: &HandOvers) -> Option<ContextSum> {
+fn sum(spans: &[ContextSpan], links: &Links<'_>, hand_overs: &HandOvers) -> Option<ContextSum> {
     let first = spans.iter().min_by_key(|span| span.begun.estimate_ns)?;
-    let ranges: Vec<InThread> =
+    let events: Vec<InThread> =
         spans.iter().map(|span| (span.thread, span.range.clone())).collect();
-    let reached = Reached::from(hand_overs, &ranges);
+    let reached = links.reached_from(&events);
     let mut threads: BTreeSet<ThreadId> = spans.iter().map(|span| span.thread).collect();
-    let of_span =
-        |span: &ContextSpan| reached.calls_without_others(span.thread, &span.range, &span.calls);
-    let mut calls: u64 = spans.iter().map(of_span).sum();
+    let mut calls = 0;
+    // A task that sets the value again is a part of what was handed over.
+    for (span, events) in spans.iter().zip(&events) {
+        if !links.is_inside(&reached, events) {
+            calls += links.calls_without_others(events, &span.calls);
+        }
+    }
     let mut ended = spans.iter().map(|span| span.ended).max_by_key(|at| at.estimate_ns)?;
     for section in reached.parts().filter_map(|number| hand_overs.sections().get(number)) {
         threads.insert(section.thread);
-        calls += reached.calls_without_others(section.thread, &section.range, &section.numbers);
+        let events = (section.thread, section.range.clone());
+        calls += links.calls_without_others(&events, &section.numbers);
         if section.ended.estimate_ns > ended.estimate_ns {
             ended = section.ended;
         }
@@ -236,24 +260,25 @@ impl Request {
     }
 
     fn of(ranges: &[InThread], trace: &Trace, hand_overs: &HandOvers) -> Self {
-        let reached = Reached::from(hand_overs, ranges);
-        let file = |thread: ThreadId| {
-            let file = trace.files().iter().find(|file| file.id() == thread)?;
-            Some(file.whole())
-        };
+        let links = Links::of(hand_overs);
+        let reached = links.reached_from(ranges);
+        let files: HashMap<_, _> = trace.files().iter().map(|file| (file.id(), file)).collect();
         let mut parts = Vec::new();
-        for (thread, range) in ranges {
-            let Some(file) = file(*thread) else { continue };
-            let ranges = reached.without_others(*thread, range.clone());
-            parts.push(RequestPart { ranges, file, given: None });
+        for events @ (thread, range) in ranges {
+            let Some(file) = files.get(thread) else { continue };
+            if links.is_inside(&reached, events) {
+                continue;
+            }
+            let ranges = links.without_others(*thread, range.clone());
+            parts.push(RequestPart { ranges, file: file.whole(), given: None });
         }
         for number in reached.parts() {
             let Some(section) = hand_overs.sections().get(number) else { continue };
             let Some(give) = hand_overs.give_of(section) else { continue };
-            let Some(file) = file(section.thread) else { continue };
+            let Some(file) = files.get(&section.thread) else { continue };
             parts.push(RequestPart {
-                file,
-                ranges: reached.without_others(section.thread, section.range.clone()),
+                file: file.whole(),
+                ranges: links.without_others(section.thread, section.range.clone()),
                 given: Some(GivenBy {
                     call: CallPlace::new(give.thread, give.number),
                     at: give.at,
@@ -323,165 +348,6 @@ fn joined(mut ranges: Vec<Range<Position>>) -> Vec<Range<Position>> {
     ranges
 }
 
-/// Some events of a thread.
-type InThread = (ThreadId, Range<Position>);
-
-/// The sections that belong to some events.
-struct Reached<'a> {
-    hand_overs: &'a HandOvers,
-    /// The section that each belongs to: itself, if it is known who handed it over.
-    owners: Vec<usize>,
-    /// The sections, each after that of its give.
-    all: Vec<usize>,
-    is_reached: Vec<bool>,
-    /// Whether anything happens in a section, or in those that it hands over.
-    is_needed: Vec<bool>,
-    /// The sections of each thread, which follow each other in the order of their beginnings.
-    of_threads: HashMap<ThreadId, Range<usize>>,
-    ranges: &'a [InThread],
-}
-
-impl<'a> Reached<'a> {
-    fn from(hand_overs: &'a HandOvers, ranges: &'a [InThread]) -> Self {
-        let (gives, sections) = (hand_overs.gives(), hand_overs.sections());
-        let mut owners: Vec<usize> = Vec::with_capacity(sections.len());
-        // A section comes after the one around it. What runs where it was handed over is a part of what is around.
-        for (number, section) in sections.iter().enumerate() {
-            let around = section.around.and_then(|around| owners.get(around).copied());
-            let give = section.give.and_then(|give| gives.get(give));
-            let is_here = |give: &Give| {
-                give.thread == section.thread && owners.get(give.section()).copied() == around
-            };
-            let stays = give.is_none_or(is_here);
-            owners.push(around.filter(|_| stays).unwrap_or(number));
-        }
-        let count = sections.len();
-        let mut of_threads: HashMap<ThreadId, Range<usize>> = HashMap::new();
-        for (number, section) in sections.iter().enumerate() {
-            of_threads.entry(section.thread).or_insert(number..number).end = number + 1;
-        }
-        let mut reached = Self {
-            hand_overs,
-            owners,
-            all: Vec::new(),
-            is_reached: vec![false; count],
-            is_needed: vec![false; count],
-            of_threads,
-            ranges,
-        };
-        reached.find_all();
-        reached
-    }
-
-    /// Returns whether a position is in the events themselves, in no section of another give.
-    fn is_in_events(&self, thread: ThreadId, at: Position, section: usize) -> bool {
-        let owner =
-            self.owners.get(section).and_then(|owner| self.hand_overs.sections().get(*owner));
-        self.ranges.iter().any(|(of, range)| {
-            thread == *of
-                && range.contains(&at)
-                && owner.is_some_and(|owner| owner.range.start <= range.start)
-        })
-    }
-
-    fn find_all(&mut self) {
-        let (gives, sections) = (self.hand_overs.gives(), self.hand_overs.sections());
-        let mut of_owners: HashMap<usize, Vec<usize>> = HashMap::new();
-        let mut of_gives: HashMap<usize, Vec<usize>> = HashMap::new();
-        let mut of_events = Vec::new();
-        for (number, give) in gives.iter().enumerate() {
-            if self.is_in_events(give.thread, Position::before(give.at), give.section()) {
-                of_events.push(number);
-            } else if let Some(owner) = self.owners.get(give.section()) {
-                of_owners.entry(*owner).or_default().push(number);
-            }
-        }
-        for (number, section) in sections.iter().enumerate() {
-            section
-                .give
-                .into_iter()
-                .for_each(|give| of_gives.entry(give).or_default().push(number));
-        }
-        let mut next: Vec<usize> = of_events.into_iter().rev().collect();
-        while let Some(give) = next.pop() {
-            for section in of_gives.get(&give).into_iter().flatten() {
-                let is_own = self.owners.get(*section) == Some(section);
-                let Some(is_reached) = self.is_reached.get_mut(*section) else { continue };
-                if is_own && !std::mem::replace(is_reached, true) {
-                    self.all.push(*section);
-                    next.extend(of_owners.get(section).into_iter().flatten().rev());
-                }
-            }
-        }
-        let mut calls: HashMap<usize, u64> = HashMap::new();
-        for (section, owner) in sections.iter().zip(&self.owners) {
-            *calls.entry(*owner).or_default() += section.calls;
-        }
-        for number in self.all.iter().rev() {
-            let gives = of_owners.get(number).into_iter().flatten();
-            let mut given = gives.filter_map(|give| of_gives.get(give)).flatten();
-            let is_needed = calls.get(number).is_some_and(|calls| *calls > 0)
-                || given.any(|section| self.is_needed.get(*section).is_some_and(|needed| *needed));
-            if let Some(needed) = self.is_needed.get_mut(*number) {
-                *needed = is_needed;
-            }
-        }
-    }
-
-    /// The sections that belong to the call, without those in which nothing happens.
-    fn parts(&self) -> impl Iterator<Item = usize> {
-        let is_needed = |number: &usize| self.is_needed.get(*number).copied().unwrap_or_default();
-        self.all.iter().copied().filter(is_needed)
-    }
-
-    /// The sections in a range that were handed over from elsewhere.
-    fn others_in(
-        &self,
-        thread: ThreadId,
-        range: &Range<Position>,
-    ) -> impl Iterator<Item = &Section> {
-        let of_thread = self.of_threads.get(&thread).cloned().unwrap_or_default();
-        let sections = self.hand_overs.sections().get(of_thread.clone()).unwrap_or_default();
-        let inside = |at: Position| sections.partition_point(|section| section.range.start <= at);
-        let inside = inside(range.start)..inside(range.end).max(inside(range.start));
-        inside.filter_map(move |number| {
-            let is_own =
-                self.owners.get(of_thread.start + number) == Some(&(of_thread.start + number));
-            sections.get(number).filter(|_| is_own)
-        })
-    }
-
-    /// How many calls are in a range without such sections, of those with these numbers.
-    fn calls_without_others(
-        &self,
-        thread: ThreadId,
-        range: &Range<Position>,
-        numbers: &Range<u64>,
-    ) -> u64 {
-        let (mut calls, mut from) = (0, numbers.start);
-        for other in self.others_in(thread, range) {
-            calls += other.numbers.start.saturating_sub(from);
-            from = from.max(other.numbers.end);
-        }
-        calls + numbers.end.saturating_sub(from)
-    }
-
-    /// A range without the sections in it that were handed over from elsewhere.
-    fn without_others(&self, thread: ThreadId, range: Range<Position>) -> Vec<Range<Position>> {
-        let (mut ranges, mut start) = (Vec::new(), range.start);
-        for other in self.others_in(thread, &range) {
-            if other.range.start > start {
-                ranges.push(start..other.range.start);
-            }
-            start = start.max(other.range.end.min(range.end));
-        }
-        if start < range.end {
-            ranges.push(start..range.end);
-        }
-        ranges
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -493,14 +359,15 @@ mod tests {
         let found = found(threads);
         let at = |offset: u64| Position::before(Offset::new(offset));
         let ranges = [(ThreadId::new(thread), at(range.start)..at(range.end))];
-        let reached = Reached::from(&found, &ranges);
+        let links = Links::of(&found);
+        let reached = links.reached_from(&ranges);
         let [own] = ranges.clone();
         let others = reached.parts().map(|number| {
             let section = &found.sections()[number];
             (section.thread, section.range.clone())
         });
         let shown = |(thread, range): (ThreadId, Range<Position>)| {
-            let ranges = reached.without_others(thread, range).into_iter();
+            let ranges = links.without_others(thread, range).into_iter();
             let ranges: Vec<_> = ranges
                 .map(|range| {
                     let end = range.end.offset.get();
@@ -524,7 +391,7 @@ mod tests {
     fn a_thread_of_a_pool_does_not_belong_to_the_request_that_started_it() {
         // The first task starts the thread, the second one is of another request, and the thread does something of its own.
         let threads = ["mG5S2)))mG7))", "B5)m)E5)B7)m)E7)m)"];
-        assert_eq!(parts(&threads, (1, 0..8)), ["1: 0..8", "2: 0..2 5..10 13..end", "2: 2..5"]);
+        assert_eq!(parts(&threads, (1, 0..8)), ["1: 0..8", "2: 2..5", "2: 0..2 5..10 13..end"]);
         assert_eq!(parts(&threads, (1, 8..13)), ["1: 8..13", "2: 10..13"]);
     }
 

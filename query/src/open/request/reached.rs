@@ -1,0 +1,199 @@
+//! Which sections of threads follow from some events, by what threads hand to each other.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use flow_codec::ThreadId;
+use flow_codec::format::marks::Position;
+
+use crate::analysis::{Give, HandOvers, Section};
+
+/// Some events of a thread.
+pub(super) type InThread = (ThreadId, Range<Position>);
+
+/// What threads hand to each other, to be followed from any events.
+pub(super) struct Links<'a> {
+    hand_overs: &'a HandOvers,
+    /// The section that each belongs to: itself, if it was handed over from elsewhere.
+    owners: Vec<usize>,
+    /// The gives in each section that is its own owner.
+    of_owners: HashMap<usize, Vec<usize>>,
+    /// The sections of each give.
+    of_gives: HashMap<usize, Vec<usize>>,
+    /// The gives of each thread, in order.
+    of_threads: HashMap<ThreadId, Vec<usize>>,
+    /// The sections of each thread, which follow each other in the order of their beginnings.
+    sections: HashMap<ThreadId, Range<usize>>,
+    /// How many calls each owner has that hand over and run nothing.
+    calls: HashMap<usize, u64>,
+}
+
+/// The sections that follow from some events.
+pub(super) struct Reached {
+    /// All of them, each after that of its give.
+    all: Vec<usize>,
+    /// The sections in which something happens, or in those that they hand over.
+    needed: HashSet<usize>,
+    reached: HashSet<usize>,
+}
+
+impl<'a> Links<'a> {
+    pub(super) fn of(hand_overs: &'a HandOvers) -> Self {
+        let (gives, sections) = (hand_overs.gives(), hand_overs.sections());
+        let mut owners: Vec<usize> = Vec::with_capacity(sections.len());
+        // A section comes after the one around it. What runs where it was handed over is a part of what is around.
+        for (number, section) in sections.iter().enumerate() {
+            let around = section.around.and_then(|around| owners.get(around).copied());
+            let give = section.give.and_then(|give| gives.get(give));
+            let is_here = |give: &Give| {
+                give.thread == section.thread && owners.get(give.section()).copied() == around
+            };
+            let stays = give.is_none_or(is_here);
+            owners.push(around.filter(|_| stays).unwrap_or(number));
+        }
+        let mut links = Self {
+            hand_overs,
+            owners,
+            of_owners: HashMap::new(),
+            of_gives: HashMap::new(),
+            of_threads: HashMap::new(),
+            sections: HashMap::new(),
+            calls: HashMap::new(),
+        };
+        for (number, give) in gives.iter().enumerate() {
+            links.of_threads.entry(give.thread).or_default().push(number);
+            if let Some(owner) = links.owners.get(give.section()) {
+                links.of_owners.entry(*owner).or_default().push(number);
+            }
+        }
+        for of_thread in links.of_threads.values_mut() {
+            of_thread.sort_by_key(|give| gives.get(*give).map(|give| give.at));
+        }
+        for (number, (section, owner)) in sections.iter().zip(&links.owners).enumerate() {
+            if owner == &number
+                && let Some(give) = section.give
+            {
+                links.of_gives.entry(give).or_default().push(number);
+            }
+            *links.calls.entry(*owner).or_default() += section.calls;
+            links.sections.entry(section.thread).or_insert(number..number).end = number + 1;
+        }
+        links
+    }
+
+    /// The gives in some events, without those in sections that were handed over from elsewhere.
+    fn gives_in<'l>(&'l self, (thread, range): &'l InThread) -> impl Iterator<Item = usize> + 'l {
+        let (gives, sections) = (self.hand_overs.gives(), self.hand_overs.sections());
+        let of_thread = self.of_threads.get(thread).map_or(&[][..], Vec::as_slice);
+        let before = |position: Position| {
+            of_thread.partition_point(|give| {
+                gives.get(*give).is_some_and(|give| Position::before(give.at) < position)
+            })
+        };
+        let in_range = of_thread.get(before(range.start)..before(range.end)).unwrap_or_default();
+        in_range.iter().copied().filter(move |give| {
+            let section = gives.get(*give).and_then(|give| self.owners.get(give.section()));
+            let owner = section.and_then(|owner| sections.get(*owner));
+            owner.is_some_and(|owner| owner.range.start <= range.start)
+        })
+    }
+
+    /// The sections that follow from some events.
+    pub(super) fn reached_from(&self, events: &[InThread]) -> Reached {
+        let (mut all, mut reached, mut needed) = (Vec::new(), HashSet::new(), HashSet::new());
+        let mut next: Vec<usize> = events.iter().flat_map(|events| self.gives_in(events)).collect();
+        next.reverse();
+        while let Some(give) = next.pop() {
+            for section in self.of_gives.get(&give).into_iter().flatten() {
+                if reached.insert(*section) {
+                    all.push(*section);
+                    next.extend(self.of_owners.get(section).into_iter().flatten().rev());
+                }
+            }
+        }
+        for number in all.iter().rev() {
+            let gives = self.of_owners.get(number).into_iter().flatten();
+            let mut given = gives.filter_map(|give| self.of_gives.get(give)).flatten();
+            let has_calls = self.calls.get(number).is_some_and(|calls| *calls > 0);
+            if has_calls || given.any(|section| needed.contains(section)) {
+                needed.insert(*number);
+            }
+        }
+        Reached { all, needed, reached }
+    }
+
+    /// Returns whether events begin in a section that is reached.
+    pub(super) fn is_inside(&self, reached: &Reached, (thread, range): &InThread) -> bool {
+        let of_thread = self.sections.get(thread).cloned().unwrap_or_default();
+        let first = of_thread.start;
+        let sections = self.hand_overs.sections().get(of_thread).unwrap_or_default();
+        let before = sections.partition_point(|section| section.range.start <= range.start);
+        let mut inside = before.checked_sub(1).map(|number| first + number);
+        while let Some(number) = inside {
+            let Some(section) = self.hand_overs.sections().get(number) else { break };
+            if range.start < section.range.end {
+                let owner = self.owners.get(number);
+                return owner.is_some_and(|owner| reached.reached.contains(owner));
+            }
+            inside = section.around;
+        }
+        false
+    }
+
+    /// The sections in a range that were handed over from elsewhere.
+    fn others_in(
+        &self,
+        thread: ThreadId,
+        range: &Range<Position>,
+    ) -> impl Iterator<Item = &Section> {
+        let of_thread = self.sections.get(&thread).cloned().unwrap_or_default();
+        let first = of_thread.start;
+        let sections = self.hand_overs.sections().get(of_thread).unwrap_or_default();
+        let inside = |at: Position| sections.partition_point(|section| section.range.start <= at);
+        let inside = inside(range.start)..inside(range.end).max(inside(range.start));
+        inside.filter_map(move |number| {
+            let is_own = self.owners.get(first + number) == Some(&(first + number));
+            sections.get(number).filter(|_| is_own)
+        })
+    }
+
+    /// How many calls are in a range without such sections, of those with these numbers.
+    pub(super) fn calls_without_others(
+        &self,
+        (thread, range): &InThread,
+        numbers: &Range<u64>,
+    ) -> u64 {
+        let (mut calls, mut from) = (0, numbers.start);
+        for other in self.others_in(*thread, range) {
+            calls += other.numbers.start.saturating_sub(from);
+            from = from.max(other.numbers.end);
+        }
+        calls + numbers.end.saturating_sub(from)
+    }
+
+    /// A range without the sections in it that were handed over from elsewhere.
+    pub(super) fn without_others(
+        &self,
+        thread: ThreadId,
+        range: Range<Position>,
+    ) -> Vec<Range<Position>> {
+        let (mut ranges, mut start) = (Vec::new(), range.start);
+        for other in self.others_in(thread, &range) {
+            if other.range.start > start {
+                ranges.push(start..other.range.start);
+            }
+            start = start.max(other.range.end.min(range.end));
+        }
+        if start < range.end {
+            ranges.push(start..range.end);
+        }
+        ranges
+    }
+}
+
+impl Reached {
+    /// The sections, without those in which nothing happens.
+    pub(super) fn parts(&self) -> impl Iterator<Item = usize> {
+        self.all.iter().copied().filter(|number| self.needed.contains(number))
+    }
+}
