@@ -258,7 +258,13 @@ impl FilterSpec {
     /// are about.
     #[must_use]
     pub fn has_values_of(&self, method: Name<'_>, types: &[String], loader: LoaderKind) -> bool {
-        self.values.find(|glob| glob.selects(method)) || self.presets.select(method, types, loader)
+        self.names_values_of(method) || self.presets.select(method, types, loader)
+    }
+
+    /// Returns whether the values of a method are recorded, if the method is, whatever presets say.
+    #[must_use]
+    pub fn names_values_of(&self, method: Name<'_>) -> bool {
+        self.values.find(|glob| glob.selects(method))
     }
 
     /// Returns what a method is to the presets.

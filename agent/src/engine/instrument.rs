@@ -15,7 +15,7 @@ use flow_codec::format::ids::key;
 use flow_codec::format::manifest::Order;
 use flow_codec::format::methods::{MethodInfo, flag_names};
 use flow_codec::format::raw::words_of;
-use flow_codec::format::roles::ValueSource;
+use flow_codec::format::roles::{MethodRole, ValueSource};
 use flow_codec::{MethodId, Name, ThreadId};
 
 use super::{Jvm, skip_list, starting_thread};
@@ -610,6 +610,13 @@ impl Rewriting<'_> {
         }
         if let Some(result) = &mut values.result {
             result.is_redacted = filter.redacts(&result.class) | all;
+        }
+        // Objects cost the most, and hand-overs are many.
+        let joins = |role: &MethodRole| role.role().joins_threads();
+        if !roles.is_empty() && roles.iter().all(joins) && !filter.names_values_of(method) {
+            let needs = |value| roles.iter().any(|role| role.needs(value));
+            let argument = |number| needs(ValueSource::Argument(number));
+            values.keep(needs(ValueSource::This), argument, needs(ValueSource::Result));
         }
     }
 

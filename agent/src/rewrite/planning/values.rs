@@ -38,6 +38,8 @@ pub struct Parameter {
     pub name: Option<String>,
     /// Its type.
     pub typed: Typed,
+    /// Whether its values are recorded, or that they are left out.
+    pub is_recorded: bool,
     slot: u16,
 }
 
@@ -68,7 +70,8 @@ impl Values {
             let (slots, after) = first_field(rest)?;
             let descriptor = rest.strip_suffix(after).ok_or(Skip::Malformed)?;
             let name = parameter_name(class, code, slot);
-            parameters.push(Parameter { name, typed: Typed::of(descriptor), slot });
+            let typed = Typed::of(descriptor);
+            parameters.push(Parameter { name, typed, is_recorded: true, slot });
             slot = u16::try_from(slots)
                 .ok()
                 .and_then(|slots| slot.checked_add(slots))
@@ -80,6 +83,15 @@ impl Values {
             return Err(Skip::Malformed);
         }
         Ok(Self { has_this, parameters, result: result.transpose()?, redacts_messages: false })
+    }
+
+    /// Records only some values: `this`, arguments by their numbers, the result.
+    pub fn keep(&mut self, this: bool, argument: impl Fn(u8) -> bool, result: bool) {
+        self.has_this &= this;
+        for (number, parameter) in (0..=u8::MAX).zip(&mut self.parameters) {
+            parameter.is_recorded = argument(number);
+        }
+        self.result = self.result.take().filter(|_| result);
     }
 
     /// The names of its parameters; empty where they are not known.
@@ -98,7 +110,8 @@ impl Values {
             code.push(ALOAD_0);
             push_probe(Role::This, Kind::Object, additions, code)?;
         }
-        for (number, Parameter { typed, slot, .. }) in (0..=u8::MAX).zip(&self.parameters) {
+        let numbered = (0..=u8::MAX).zip(&self.parameters);
+        for (number, Parameter { typed, slot, .. }) in numbered.filter(|(_, one)| one.is_recorded) {
             let role = Role::Argument(number);
             if typed.is_redacted {
                 push_redacted(role, additions, code)?;

@@ -132,6 +132,12 @@ impl PresetRole {
         Self::WORDS.iter().find(|(known, _)| *known == word).map(|(_, role)| *role)
     }
 
+    /// Returns whether the role says what belongs together across threads: of the call, only the sources matter.
+    #[must_use]
+    pub fn joins_threads(self) -> bool {
+        !matches!(self, Self::Run | Self::Made | Self::Set | Self::Part | Self::Unknown)
+    }
+
     fn word(self) -> &'static str {
         Self::WORDS.iter().find(|(_, role)| *role == self).map_or("?", |(word, _)| word)
     }
@@ -236,6 +242,13 @@ impl MethodRole {
     #[must_use]
     pub fn is_text(&self, value: ValueSource) -> bool {
         self.text().iter().any(|source| matches!(source, TextSource::Value(of, _) if *of == value))
+    }
+
+    /// Returns whether a value of the call is a source.
+    #[must_use]
+    pub fn needs(&self, value: ValueSource) -> bool {
+        let mut sources = self.text().iter().chain(self.parameters());
+        sources.any(|source| matches!(source, TextSource::Value(of, _) if *of == value))
     }
 
     /// Where the parameters are.
