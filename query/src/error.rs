@@ -189,28 +189,17 @@ impl fmt::Display for Error {
                 grouped(*number),
                 grouped(calls - 1)
             ),
-            Self::NoContext { pattern } => {
-                write!(
-                    f,
-                    "no thread worked for '{pattern}'; flow calls --by context shows what they worked for"
-                )
+            Self::NoContext { pattern } => write!(
+                f,
+                "no thread worked for '{pattern}'; flow calls --by context shows what they worked for"
+            ),
+            Self::NoTest { pattern, nearest, tests } => {
+                f.write_str(&no_test(pattern, nearest, tests))
             }
-            Self::NoTest { pattern, tests, .. } if tests.is_empty() => {
-                write!(f, "no test matches '{pattern}'; no tests are marked in this trace")
-            }
-            Self::NoTest { pattern, nearest, tests } if nearest.is_empty() => {
-                let tests = listed(tests.clone(), FEW);
-                write!(f, "no test matches '{pattern}'; there are: {tests}")
-            }
-            Self::NoTest { pattern, nearest, .. } => {
-                write!(f, "no test matches '{pattern}'; the nearest: {}", nearest.join(", "))
-            }
-            Self::NotRenamed { renamed } => {
-                write!(
-                    f,
-                    "--renamed {renamed}: the first run has no method of the name before the '='"
-                )
-            }
+            Self::NotRenamed { renamed } => write!(
+                f,
+                "--renamed {renamed}: the first run has no method of the name before the '='"
+            ),
             Self::NoOwnPackages { path, likely } => {
                 let path = path.display();
                 let what = "the trace does not know the application's packages (agent option own=)";
@@ -241,6 +230,16 @@ impl fmt::Display for Error {
             }
         }
     }
+}
+
+/// No test matches a pattern.
+fn no_test(pattern: &str, nearest: &[String], tests: &[String]) -> String {
+    let others = match (tests.is_empty(), nearest.is_empty()) {
+        (true, _) => "no tests are marked in this trace".to_owned(),
+        (false, true) => format!("there are: {}", listed(tests.to_vec(), FEW)),
+        (false, false) => format!("the nearest: {}", nearest.join(", ")),
+    };
+    format!("no test matches '{pattern}'; {others}")
 }
 
 /// Joins the first names, and says how many more there are.

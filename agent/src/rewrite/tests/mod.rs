@@ -882,7 +882,7 @@ proptest::proptest! {
             bytes[at] = byte;
         }
         if let Ok(class) = ClassFile::parse(&bytes)
-            && let lines = [LineProbes::Each, LineProbes::Once, LineProbes::Alone][usize::from(bytes.len() as u8 % 3)]
+            && let lines = [LineProbes::Each, LineProbes::Once, LineProbes::Alone][bytes.len() % 3]
             && let detail = (Detail { lines, values: true, accesses: true, instructions: true, exceptions: true, version: 3 })
             && let Ok(plan) = class.plan_for(0, detail)
             && let ids = (Ids { method: id(1), callees: vec![], fields: vec![id(3); plan.fields.len()], first_place: 0 })

@@ -122,6 +122,6 @@ mod tests {
         assert_eq!([0, 1, 2].map(|place| state(first + place)), [(0, 0), (1, 0), (0, 1)]);
         clear(first..first + 3);
         assert_eq!([0, 1, 2].map(|place| state(first + place)), [(0, 0); 3]);
-        assert_eq!(take(MOST as u32), None);
+        assert_eq!(take(u32::try_from(MOST).unwrap()), None);
     }
 }

@@ -70,7 +70,6 @@ impl Shapes {
     }
 
     /// The calls that it makes, in order: each shape with the number of consecutive calls of it.
-    #[must_use]
     pub fn runs(&self, shape: ShapeId) -> impl Iterator<Item = (ShapeId, u64)> {
         Runs::of(self.items(shape))
     }
@@ -83,7 +82,6 @@ impl Shapes {
 
     /// The calls that it makes, those that are repeated together once: each shape with the number of all calls of it that are
     /// made there. A shape may be among them several times. The first call of each shape is where it first was.
-    #[must_use]
     #[inline]
     pub fn totals(&self, shape: ShapeId) -> impl Iterator<Item = (ShapeId, u64)> {
         Totals::of(self.items(shape))
