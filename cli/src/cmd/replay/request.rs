@@ -54,7 +54,7 @@ pub(super) fn run(
     let mut status = source.status;
     let own = request.parts().iter().filter(|part| part.given().is_none());
     for (number, part) in own.enumerate() {
-        let file = part.file("");
+        let file = part.file();
         let title = format!("{title}, thread {}", part.thread_title(trace));
         let mut replay =
             ThreadReplay::new(&shown, number as u64, title, Vec::new()).with_handed(file.id());
@@ -94,7 +94,7 @@ impl<'a> Handed<'a> {
             return Ok(());
         }
         lines.printed.handed += 1;
-        let file = part.file("");
+        let file = part.file();
         let title = self.title(part);
         let is_too_deep = lines.inside >= MAX_INSIDE;
         let more = if is_too_deep { ", not shown here" } else { "" };

@@ -11,10 +11,11 @@ use std::rc::Rc;
 
 use flow_codec::format::marks::Position;
 use flow_codec::format::roles::{MethodRole, PresetRole, TextSource};
-use flow_codec::format::values::{CallValue, ObjectContent, Role, Value};
-use flow_codec::read::{EventKind, Methods, Stamp, TimelineEvent, Unwound, VisitTimeline, When};
+use flow_codec::format::values::{ObjectContent, Role, Value};
+use flow_codec::read::{Methods, Stamp, TimelineEvent, Unwound, VisitTimeline, When};
 use flow_codec::{MethodId, Offset, ThreadId};
 
+use super::role_calls::{RoleCall, RoleCalls};
 use crate::analysis::operations::{Key as Object, key_of, value_of};
 use crate::text::ValueTexts;
 
@@ -48,9 +49,7 @@ pub(crate) struct FindContexts<'a> {
     methods: &'a Methods,
     roles: HashMap<MethodId, MethodRole>,
     thread: ThreadId,
-    open: usize,
-    /// Open calls that have a role, the innermost last.
-    calls: Vec<RoleCall>,
+    calls: RoleCalls<()>,
     current: BTreeMap<Rc<str>, Current>,
     /// What was pushed, the last one last.
     pushed: Vec<Pushed>,
@@ -58,15 +57,6 @@ pub(crate) struct FindContexts<'a> {
     made: HashMap<Object, Rc<str>>,
     thrown: u64,
     found: Vec<ContextSpan>,
-}
-
-/// An open call of a method that has a role.
-#[derive(Debug)]
-struct RoleCall {
-    method: MethodId,
-    frames: usize,
-    begun: Stamp,
-    values: Vec<CallValue>,
 }
 
 /// A value that was pushed.
@@ -95,8 +85,7 @@ impl<'a> FindContexts<'a> {
             methods,
             roles,
             thread: ThreadId::new(0),
-            open: 0,
-            calls: Vec::new(),
+            calls: RoleCalls::default(),
             current: BTreeMap::new(),
             pushed: Vec::new(),
             made: HashMap::new(),
@@ -107,8 +96,7 @@ impl<'a> FindContexts<'a> {
 
     /// Begins a thread.
     pub(crate) fn begin_thread(&mut self, thread: ThreadId) {
-        (self.thread, self.open, self.thrown) = (thread, 0, 0);
-        self.calls.clear();
+        (self.thread, self.calls, self.thrown) = (thread, RoleCalls::default(), 0);
         self.pushed.clear();
     }
 
@@ -116,7 +104,7 @@ impl<'a> FindContexts<'a> {
     pub(crate) fn end_thread(&mut self, now: Stamp) {
         self.leave(0, now);
         let end = Position { offset: Offset::new(u64::MAX), exits: u64::MAX };
-        self.drop_all(Stamp { position: end, ..now });
+        self.drop_those(Stamp { position: end, ..now }, |_| true);
     }
 
     /// Begins with the first thread again. The objects that were made are known now.
@@ -130,14 +118,14 @@ impl<'a> FindContexts<'a> {
     }
 
     fn leave(&mut self, frames: usize, at: Stamp) {
-        while let Some(call) = self.calls.pop_if(|call| call.frames > frames) {
+        while let Some(call) = self.calls.pop_above(frames) {
             self.finish(call, at);
         }
-        self.open = frames;
+        self.calls.set_open(frames);
     }
 
     /// Ends a call that has a role.
-    fn finish(&mut self, call: RoleCall, at: Stamp) {
+    fn finish(&mut self, call: RoleCall<()>, at: Stamp) {
         let Some(role) = self.roles.get(&call.method) else { return };
         let text = |sources: &[TextSource]| self.text(sources, &call);
         match role.role() {
@@ -200,21 +188,18 @@ impl<'a> FindContexts<'a> {
 
     /// Ends the values that methods of the class of this one have set.
     fn drop_of_class(&mut self, method: MethodId, at: Stamp) {
-        let class = |method| self.methods.get(method).map(|method| &*method.info().class);
+        let methods = self.methods;
+        let class = |method| methods.get(method).map(|method| &*method.info().class);
         let dropped = class(method);
-        let is_dropped = |current: &Current| class(current.by) == dropped;
-        let (ended, kept) =
-            std::mem::take(&mut self.current).into_iter().partition(|(_, of)| is_dropped(of));
-        self.current = kept;
-        let ended: BTreeMap<Rc<str>, Current> = ended;
-        for (key, current) in ended {
-            self.end_span(key, current, at);
-        }
+        self.drop_those(at, |current| class(current.by) == dropped);
     }
 
-    fn drop_all(&mut self, at: Stamp) {
+    fn drop_those(&mut self, at: Stamp, is_dropped: impl Fn(&Current) -> bool) {
         for (key, current) in std::mem::take(&mut self.current) {
-            self.end_span(key, current, at);
+            match is_dropped(&current) {
+                true => self.end_span(key, current, at),
+                false => drop(self.current.insert(key, current)),
+            }
         }
     }
 
@@ -233,7 +218,7 @@ impl<'a> FindContexts<'a> {
     }
 
     /// The text that sources have in a call; none if one of them is null or not known.
-    fn text(&self, sources: &[TextSource], call: &RoleCall) -> Option<Rc<str>> {
+    fn text(&self, sources: &[TextSource], call: &RoleCall<()>) -> Option<Rc<str>> {
         let mut texts = Vec::new();
         for source in sources {
             let value = match source {
@@ -259,27 +244,21 @@ impl<'a> FindContexts<'a> {
 
 impl VisitTimeline for FindContexts<'_> {
     fn enter(&mut self, method: MethodId, at: Stamp) -> bool {
-        self.open += 1;
-        if self.roles.contains_key(&method) {
-            let (frames, begun, values) = (self.open, at, Vec::new());
-            self.calls.push(RoleCall { method, frames, begun, values });
+        match self.roles.contains_key(&method) {
+            true => self.calls.enter_role(method, at, ()),
+            false => self.calls.enter(),
         }
         true
     }
 
     fn exit(&mut self, count: NonZeroU64, at: Stamp, unwound: Option<&Unwound>) -> bool {
         self.thrown += u64::from(unwound.is_some());
-        let count = usize::try_from(count.get()).unwrap_or(usize::MAX);
-        self.leave(self.open.saturating_sub(count), at);
+        self.leave(self.calls.after_exits(count), at);
         true
     }
 
     fn other(&mut self, event: TimelineEvent) -> bool {
-        if let EventKind::Values(values) = event.kind
-            && let Some(call) = self.calls.last_mut().filter(|call| call.frames == self.open)
-        {
-            call.values.extend(values.into_iter().filter(|value| !value.role.is_access()));
-        }
+        self.calls.add_values(event);
         true
     }
 }

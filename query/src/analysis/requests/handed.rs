@@ -14,9 +14,10 @@ use std::ops::Range;
 use flow_codec::format::marks::Position;
 use flow_codec::format::roles::{MethodRole, PresetRole, TextSource};
 use flow_codec::format::values::{CallValue, Primitive, Value};
-use flow_codec::read::{EventKind, Stamp, TimelineEvent, Unwound, VisitTimeline, When};
+use flow_codec::read::{Stamp, TimelineEvent, Unwound, VisitTimeline, When};
 use flow_codec::{MethodId, Offset, ThreadId};
 
+use super::role_calls::{RoleCall, RoleCalls};
 use crate::analysis::operations::{key_of, value_of};
 
 /// The preset whose roles say what is handed over.
@@ -86,10 +87,7 @@ pub(crate) struct FindHandOvers {
     roles: HashMap<MethodId, MethodRole>,
     found: HandOvers,
     thread: ThreadId,
-    /// How many frames are open.
-    open: usize,
-    /// Open calls that have a role, the innermost last.
-    calls: Vec<RoleCall>,
+    calls: RoleCalls<OfCall>,
     /// Open sections, the innermost last.
     inside: Vec<Inside>,
 }
@@ -104,18 +102,13 @@ struct Inside {
     least: usize,
 }
 
-/// An open call of a method that has a role.
+/// The sections of an open call that has a role.
 #[derive(Debug)]
-struct RoleCall {
-    method: MethodId,
-    /// How many frames are open, its own included.
-    frames: usize,
-    begun: Stamp,
+struct OfCall {
     /// The section that it is.
     section: Option<usize>,
     /// The section that it is in.
     around: usize,
-    values: Vec<CallValue>,
 }
 
 impl Give {
@@ -196,16 +189,14 @@ impl FindHandOvers {
             roles,
             found: HandOvers::default(),
             thread: ThreadId::new(0),
-            open: 0,
-            calls: Vec::new(),
+            calls: RoleCalls::default(),
             inside: Vec::new(),
         }
     }
 
     /// Begins a thread.
     pub(crate) fn begin_thread(&mut self, thread: ThreadId) {
-        (self.thread, self.open) = (thread, 0);
-        self.calls.clear();
+        (self.thread, self.calls) = (thread, RoleCalls::default());
         self.inside.clear();
         let start = Stamp { position: Position::default(), time: When::UNKNOWN, calls: 0 };
         self.begin((0, 0), start, Some(Handed::Thread(thread)));
@@ -247,7 +238,7 @@ impl FindHandOvers {
 
     /// Ends a section at a position, or where the frame around it ends in a run of exits that begins there.
     fn end_section(&mut self, Inside { section, around, .. }: Inside, at: Stamp) {
-        let left = self.open.saturating_sub(around) as u64;
+        let left = self.calls.open().saturating_sub(around) as u64;
         let position = Position { exits: at.position.exits + left, ..at.position };
         self.end_at(section, Stamp { position, ..at });
     }
@@ -276,12 +267,12 @@ impl FindHandOvers {
     }
 
     fn leave(&mut self, frames: usize, at: Stamp) {
-        while let Some(call) = self.calls.pop_if(|call| call.frames > frames) {
+        while let Some(call) = self.calls.pop_above(frames) {
             self.end_sections(call.frames - 1, at);
             self.finish(call, at);
         }
         self.end_sections(frames, at);
-        self.open = frames;
+        self.calls.set_open(frames);
     }
 
     /// Whether a call is open that hands the same over, or runs the same: it does so by calling another method that does.
@@ -293,7 +284,7 @@ impl FindHandOvers {
     }
 
     /// Ends a call that has a role.
-    fn finish(&mut self, call: RoleCall, at: Stamp) {
+    fn finish(&mut self, call: RoleCall<OfCall>, at: Stamp) {
         let Some(role) = self.roles.get(&call.method) else { return };
         let Some(what) = handed(role, &call.values) else { return };
         let gives = |role| matches!(role, PresetRole::Give | PresetRole::Keep | PresetRole::Start);
@@ -301,11 +292,13 @@ impl FindHandOvers {
             PresetRole::Take if self.is_done_around(what, |role| role == PresetRole::Take) => {}
             PresetRole::Begin if self.is_done_around(what, |role| role == PresetRole::Begin) => {}
             PresetRole::Take => {
-                let section = call.section.and_then(|number| self.found.sections.get_mut(number));
+                let section =
+                    call.of.section.and_then(|number| self.found.sections.get_mut(number));
                 section.into_iter().for_each(|section| section.what = Some(what));
             }
             PresetRole::Begin => {
-                let (around, left) = (call.frames - 1, self.open.saturating_sub(call.frames));
+                let (around, left) =
+                    (call.frames - 1, self.calls.open().saturating_sub(call.frames));
                 self.end_same(around, call.begun);
                 let exits = at.position.exits + left as u64 + 1;
                 let at = Stamp { position: Position { exits, ..at.position }, ..at };
@@ -321,7 +314,7 @@ impl FindHandOvers {
                     time: call.begun.time,
                     what,
                     keeps: role.role() == PresetRole::Keep,
-                    section: call.around,
+                    section: call.of.around,
                 })
             }
             _ => {}
@@ -343,34 +336,31 @@ fn handed(role: &MethodRole, values: &[CallValue]) -> Option<Handed> {
 impl VisitTimeline for FindHandOvers {
     fn enter(&mut self, method: MethodId, at: Stamp) -> bool {
         let role = self.roles.get(&method).map(MethodRole::role);
+        let open = self.calls.open();
         if role == Some(PresetRole::End) {
-            self.end_same(self.open, at);
+            self.end_same(open, at);
         }
         let around = self.inside.last().map_or(0, |inside| inside.section);
-        self.open += 1;
         if let Some(role) = role {
             let is_section = role == PresetRole::Take;
-            let section = is_section.then(|| self.begin((self.open - 1, self.open), at, None));
-            let (frames, begun, values) = (self.open, at, Vec::new());
-            self.calls.push(RoleCall { method, frames, begun, section, around, values });
-        } else if let Some(section) = self.found.sections.get_mut(around) {
+            let section = is_section.then(|| self.begin((open, open + 1), at, None));
+            self.calls.enter_role(method, at, OfCall { section, around });
+            return true;
+        }
+        self.calls.enter();
+        if let Some(section) = self.found.sections.get_mut(around) {
             section.calls += 1;
         }
         true
     }
 
     fn exit(&mut self, count: NonZeroU64, at: Stamp, _: Option<&Unwound>) -> bool {
-        let count = usize::try_from(count.get()).unwrap_or(usize::MAX);
-        self.leave(self.open.saturating_sub(count), at);
+        self.leave(self.calls.after_exits(count), at);
         true
     }
 
     fn other(&mut self, event: TimelineEvent) -> bool {
-        if let EventKind::Values(values) = event.kind
-            && let Some(call) = self.calls.last_mut().filter(|call| call.frames == self.open)
-        {
-            call.values.extend(values.into_iter().filter(|value| !value.role.is_access()));
-        }
+        self.calls.add_values(event);
         true
     }
 }
@@ -379,6 +369,7 @@ impl VisitTimeline for FindHandOvers {
 pub(crate) mod tests {
     use super::*;
     use flow_codec::format::values::{Identity, Primitive, Role};
+    use flow_codec::read::EventKind;
 
     const LETTERS: &str = "GKTBESm";
 

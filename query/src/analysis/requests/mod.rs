@@ -2,6 +2,7 @@
 
 mod contexts;
 mod handed;
+mod role_calls;
 
 pub(crate) use self::contexts::{CONTEXT, ContextSpan, FindContexts};
 #[cfg(test)]

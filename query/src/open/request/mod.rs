@@ -7,9 +7,9 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use flow_codec::format::marks::Position;
-use flow_codec::format::roles::PresetRole;
+use flow_codec::format::roles::{MethodRole, PresetRole};
 use flow_codec::read::{Stamp, ThreadFile, Timeline, Trace, VisitTimeline, When};
-use flow_codec::{Offset, ThreadId};
+use flow_codec::{MethodId, Offset, ThreadId};
 
 use self::reached::{InThread, Links};
 use super::call::SelectedCall;
@@ -52,6 +52,20 @@ pub struct GivenBy {
     pub is_guessed: bool,
 }
 
+/// The roles of a preset, without which there is no answer.
+fn recorded(
+    trace: &Trace,
+    preset: &str,
+    what: &'static str,
+    flag: &'static str,
+) -> Result<HashMap<MethodId, MethodRole>, Error> {
+    let roles = roles_in(trace, preset);
+    match roles.is_empty() {
+        true => Err(Error::NotRecorded { path: trace.dir().to_path_buf(), what, flag }),
+        false => Ok(roles),
+    }
+}
+
 /// Reads what the threads of a trace work for, and when.
 ///
 /// # Errors
@@ -60,34 +74,16 @@ fn read_contexts(
     trace: &Trace,
     listener: &mut impl Listener,
 ) -> Result<(Vec<ContextSpan>, Soundness), Error> {
-    let roles = roles_in(trace, CONTEXT);
-    if roles.is_empty() {
-        return Err(Error::NotRecorded {
-            path: trace.dir().to_path_buf(),
-            what: "what threads work for",
-            flag: "--context",
-        });
-    }
+    let roles = recorded(trace, CONTEXT, "what threads work for", "--context")?;
     let has_objects = roles.values().any(|role| role.role() == PresetRole::Made);
     let mut visitor = FindContexts::new(trace.methods(), roles);
+    let (begin, end) = (FindContexts::begin_thread, FindContexts::end_thread);
     if has_objects {
         // An object may be made in a thread that is read after one that uses it.
-        read_all(
-            trace,
-            &mut (),
-            &mut visitor,
-            FindContexts::begin_thread,
-            FindContexts::end_thread,
-        );
+        read_all(trace, &mut (), &mut visitor, begin, end);
         visitor.begin_again();
     }
-    let soundness = read_all(
-        trace,
-        listener,
-        &mut visitor,
-        FindContexts::begin_thread,
-        FindContexts::end_thread,
-    );
+    let soundness = read_all(trace, listener, &mut visitor, begin, end);
     Ok((visitor.end(), soundness))
 }
 
@@ -124,15 +120,9 @@ pub fn sum_contexts(
     trace: &Trace,
     listener: &mut impl Listener,
 ) -> Result<(Vec<ContextSum>, Soundness), Error> {
-    let (spans, mut soundness) = read_contexts(trace, listener)?;
-    let hand_overs = match roles_in(trace, HANDOVERS).is_empty() {
-        true => HandOvers::default(),
-        false => {
-            let (hand_overs, read) = read_hand_overs(trace, listener)?;
-            soundness = soundness.and(read);
-            hand_overs
-        }
-    };
+    let (spans, of_contexts) = read_contexts(trace, listener)?;
+    let (hand_overs, of_hand_overs) = hand_overs_if_recorded(trace, listener)?;
+    let soundness = of_contexts.and(of_hand_overs);
     let mut of_values: BTreeMap<(Rc<str>, Rc<str>), Vec<ContextSpan>> = BTreeMap::new();
     for span in spans {
         of_values.entry((span.key.clone(), span.value.clone())).or_default().push(span);
@@ -209,20 +199,23 @@ fn read_hand_overs(
     trace: &Trace,
     listener: &mut impl Listener,
 ) -> Result<(HandOvers, Soundness), Error> {
-    let roles = roles_in(trace, HANDOVERS);
-    if roles.is_empty() {
-        return Err(Error::NotRecorded {
-            path: trace.dir().to_path_buf(),
-            what: "what threads hand to each other",
-            flag: "--handovers",
-        });
-    }
+    let what = "what threads hand to each other";
+    let roles = recorded(trace, HANDOVERS, what, "--handovers")?;
     let mut visitor = FindHandOvers::new(roles);
-    let soundness =
-        read_all(trace, listener, &mut visitor, FindHandOvers::begin_thread, |visitor, now| {
-            visitor.end_thread(now);
-        });
+    let (begin, end) = (FindHandOvers::begin_thread, FindHandOvers::end_thread);
+    let soundness = read_all(trace, listener, &mut visitor, begin, end);
     Ok((visitor.end(), soundness))
+}
+
+/// What the threads of a trace hand to each other; nothing if that was not recorded.
+fn hand_overs_if_recorded(
+    trace: &Trace,
+    listener: &mut impl Listener,
+) -> Result<(HandOvers, Soundness), Error> {
+    match read_hand_overs(trace, listener) {
+        Err(Error::NotRecorded { .. }) => Ok((HandOvers::default(), Soundness::Whole)),
+        read => read,
+    }
 }
 
 impl Request {
@@ -252,10 +245,7 @@ impl Request {
         let (spans, _) = read_contexts(trace, listener)?;
         let spans = spans.into_iter().filter(|span| wanted.is_of(&span.key, &span.value));
         let ranges: Vec<_> = spans.map(|span| (span.thread, span.range)).collect();
-        let hand_overs = match roles_in(trace, HANDOVERS).is_empty() {
-            true => HandOvers::default(),
-            false => read_hand_overs(trace, listener)?.0,
-        };
+        let (hand_overs, _) = hand_overs_if_recorded(trace, listener)?;
         Ok(Self::of(&ranges, trace, &hand_overs))
     }
 
@@ -318,8 +308,8 @@ impl Request {
 impl RequestPart {
     /// The thread, with nothing but the part.
     #[must_use]
-    pub fn file(&self, title: &str) -> ThreadFile {
-        self.file.only(title, &self.ranges)
+    pub fn file(&self) -> ThreadFile {
+        self.file.only("", &self.ranges)
     }
 
     /// The thread, by its id and name.
