@@ -31,6 +31,10 @@ pub fn rewrite(
     let mut weave = Weave::new(class, probes);
     let mut changed = false;
     for (method, plan, ids) in &chosen {
+        if plan.line_probes == LineProbes::Alone && plan.line_starts.is_empty() {
+            // Without a table of lines, nothing of the method is recorded.
+            continue;
+        }
         let mut written = weave.method(*method, plan, ids);
         let Detail { lines, values, accesses, instructions, exceptions, .. } = plan.detail();
         if lines == LineProbes::Alone {

@@ -676,6 +676,23 @@ fn odd_constructors_stay_unchanged() {
         Body::from(code)
     });
     assert_eq!(merged, Skip::OddConstructor);
+
+    let bytes =
+        constructor("p/B", ["p/B"], |_| Body { lines: vec![[0, 1]], ..Body::from([RETURN]) });
+    let class = ClassFile::parse(&bytes).unwrap();
+    assert_eq!(class.plan(0).unwrap_err(), Skip::OddConstructor);
+    let plan = class.plan_for(0, Detail { lines: LineProbes::Alone, ..Detail::default() });
+    assert!(plan.is_ok(), "its lines can be recorded without its calls");
+}
+
+#[test]
+fn a_class_without_lines_stays_unchanged_if_calls_are_not_recorded() {
+    let bytes = constructor("p/B", ["p/B"], |_| Body::from([RETURN]));
+    let class = ClassFile::parse(&bytes).unwrap();
+    let detail = Detail { lines: LineProbes::Alone, ..Detail::default() };
+    let plan = class.plan_for(0, detail).unwrap();
+    let ids = Ids { method: id(1), callees: vec![], fields: vec![], first_place: 0 };
+    assert_eq!(rewrite(&class, vec![(0, plan, ids)], Probes::Plain), (None, vec![]));
 }
 
 /// `if (i == 0)` over `len` bytes, with or without a frame after the branch.
@@ -890,7 +907,9 @@ proptest::proptest! {
         {
             let new = ClassFile::parse(&new).unwrap();
             proptest::prop_assert!(new.has_probes());
-            proptest::prop_assert!(new.plan(0).is_ok());
+            // Probes of lines only are no reason to refuse a constructor that no call can be recorded of.
+            let again = new.plan_for(0, Detail { lines, ..Detail::default() });
+            proptest::prop_assert!(again.is_ok(), "{:?}", again.err());
         }
     }
 }
