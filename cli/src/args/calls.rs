@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, ValueEnum};
-use flow_query::ask::Calls;
+use flow_query::ask::{Calls, Contexts};
 use flow_query::dag::Outcome;
 
 use super::given::{Given, expect, given};
@@ -64,7 +64,7 @@ pub(crate) struct CallsArgs {
     /// Show calls in groups: by what they did, by who called them, or by what threads worked for
     #[arg(long, value_name = "WHAT", group = "calls_view", help_heading = VIEWS)]
     pub(crate) by: Option<GroupBy>,
-    /// With --by shape: show the rarest first
+    /// With --by shape: show the rarest first; with --by context, those that differ from what is usual
     #[arg(long, requires = "by", help_heading = VIEWS)]
     pub(crate) odd: bool,
     /// With --by shape: show how long the calls of each shape lasted together, and the slowest
@@ -142,8 +142,7 @@ pub(crate) enum CallsQuestion {
 /// What threads worked for.
 #[derive(Debug)]
 pub(crate) struct ContextsArgs {
-    /// Only values of this key.
-    pub(crate) key: Option<String>,
+    pub(crate) asked: Contexts,
     pub(crate) source: SourceArgs,
     pub(crate) max: Option<u64>,
 }
@@ -357,7 +356,11 @@ impl CallsArgs {
         ]);
         expect(WHAT, &others, &[])?;
         let (key, source) = self.method_and_source();
-        Ok(CallsQuestion::Contexts(ContextsArgs { key, source, max: self.max }))
+        let mut asked = key.map_or_else(Contexts::all, |key| Contexts::of_key(&key));
+        if self.odd {
+            asked = asked.odd_first();
+        }
+        Ok(CallsQuestion::Contexts(ContextsArgs { asked, source, max: self.max }))
     }
 
     /// What is around a call.

@@ -1,8 +1,6 @@
 //! `flow calls --by context`: what threads worked for.
 
-use std::collections::BTreeSet;
-
-use flow_query::open::{ContextSum, sum_contexts};
+use flow_query::ask::ContextSum;
 use flow_query::rows::{Cell, ContextRow};
 
 use crate::args::ContextsArgs;
@@ -25,7 +23,7 @@ pub(super) fn run(args: &ContextsArgs, out: &mut Out) -> Result<Status, Failure>
     let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
     for trace in &source.traces {
-        let (mut sums, soundness) = match sum_contexts(trace, &mut progress) {
+        let (mut sums, soundness) = match args.asked.find(trace, &mut progress) {
             Err(error @ Error::NotRecorded { .. }) => {
                 message(&error.to_string());
                 (Vec::new(), Soundness::Whole)
@@ -33,10 +31,6 @@ pub(super) fn run(args: &ContextsArgs, out: &mut Out) -> Result<Status, Failure>
             read => read?,
         };
         status = status.and(soundness);
-        if let Some(key) = &args.key {
-            expect_key(key, &sums)?;
-            sums.retain(|sum| key == &*sum.key);
-        }
         answer.begin(trace, out)?;
         if answer.is_text() {
             out.heading(&plural(sums.len() as u64, "value"))?;
@@ -51,16 +45,6 @@ pub(super) fn run(args: &ContextsArgs, out: &mut Out) -> Result<Status, Failure>
     Ok(status)
 }
 
-/// Checks that there is a key of this name, if there are any.
-fn expect_key(key: &str, sums: &[ContextSum]) -> Result<(), Failure> {
-    let keys: BTreeSet<_> = sums.iter().map(|sum| &*sum.key).collect();
-    if keys.is_empty() || keys.contains(key) {
-        return Ok(());
-    }
-    let keys = keys.into_iter().collect::<Vec<_>>().join(", ");
-    Err(Failure::Usage(format!("there is no key '{key}'; there are: {keys}")))
-}
-
 fn row(sum: &ContextSum) -> ContextRow<'_> {
     let (start_ns, end_ns) = (sum.begun.estimate_ns, sum.ended.estimate_ns);
     ContextRow {
@@ -73,6 +57,9 @@ fn row(sum: &ContextSum) -> ContextRow<'_> {
         thrown: sum.thrown,
         thread: sum.thread,
         call: sum.call,
+        shape: sum.shape.to_string(),
+        alike: sum.alike,
+        odd: sum.is_odd,
     }
 }
 
@@ -96,6 +83,12 @@ fn table(sums: &[ContextSum], out: &mut Out) -> Result<(), Failure> {
     if sums.iter().any(|sum| sum.thrown > 0) {
         table.column("!", sums.iter().map(|sum| Cell::Count(sum.thrown)));
     }
+    if sums.iter().any(|sum| sum.is_odd) {
+        let odd = |sum: &ContextSum| if sum.is_odd { Cell::text("odd") } else { Cell::Nothing };
+        table.column("", sums.iter().map(odd));
+    }
+    table.column("alike", sums.iter().map(|sum| Cell::Count(sum.alike)));
+    table.column("shape", sums.iter().map(|sum| Cell::text(sum.shape.to_string())));
     table.column(
         "first call",
         sums.iter().map(|sum| Cell::text(format!("{}:{}", sum.thread, sum.call))),

@@ -8,9 +8,11 @@
 //! | otherwise the longest calls | the events, and the index or the events again for the stacks of these calls |
 //! | otherwise | the shapes of each thread, which are built if they are not stored |
 //!
+//! [`Contexts`] asks for what threads worked for.
 //! [`EndedCalls`] asks for the calls of traces that grow, each once it has ended.
 
 mod by_shape;
+mod contexts;
 mod ended;
 mod longest;
 mod names;
@@ -24,6 +26,7 @@ use flow_codec::format::values::CallValue;
 use flow_codec::read::{Call, CallTimes, Selection, TestRun, TimeLimits, Trace};
 use flow_codec::{Glob, MethodId, ThreadId};
 
+pub use self::contexts::{ContextSum, Contexts};
 pub use self::ended::{EndedCalls, NewlyEnded};
 pub use self::names::ValueNames;
 pub use self::ways::{MethodWays, Way, Ways};

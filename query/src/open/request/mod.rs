@@ -2,20 +2,19 @@
 
 mod reached;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
-use std::rc::Rc;
 
 use flow_codec::format::marks::Position;
 use flow_codec::format::roles::{MethodRole, PresetRole};
 use flow_codec::read::{Stamp, ThreadFile, Timeline, Trace, VisitTimeline, When};
 use flow_codec::{MethodId, Offset, ThreadId};
 
-use self::reached::{InThread, Links};
+pub(crate) use self::reached::{InThread, LinkedPart, Links, PartOf};
 use super::call::SelectedCall;
 use crate::Error;
 use crate::analysis::{
-    CONTEXT, ContextSpan, FindContexts, FindHandOvers, HANDOVERS, HandOvers, roles_in,
+    CONTEXT, ContextSpan, FindContexts, FindHandOvers, HANDOVERS, HandOvers, Section, roles_in,
 };
 use crate::reading::{Listener, Soundness, read_thread};
 use crate::select::{CallPlace, ContextPattern, Selected, start_ns, thread_title};
@@ -70,7 +69,7 @@ fn recorded(
 ///
 /// # Errors
 /// That was not recorded.
-fn read_contexts(
+pub(crate) fn read_contexts(
     trace: &Trace,
     listener: &mut impl Listener,
 ) -> Result<(Vec<ContextSpan>, Soundness), Error> {
@@ -85,89 +84,6 @@ fn read_contexts(
     }
     let soundness = read_all(trace, listener, &mut visitor, begin, end);
     Ok((visitor.end(), soundness))
-}
-
-/// The values that the context of a trace's threads had.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct ContextSum {
-    /// The key.
-    pub key: Rc<str>,
-    /// The value.
-    pub value: Rc<str>,
-    /// The thread in which a key had the value first.
-    pub thread: ThreadId,
-    /// The number of the first call then.
-    pub call: u64,
-    /// When it had the value first.
-    pub begun: When,
-    /// When what belongs to the value ended.
-    pub ended: When,
-    /// In how many threads something belongs to it.
-    pub threads: usize,
-    /// How many calls belong to it.
-    pub calls: u64,
-    /// How many calls exceptions ended while a thread had the value.
-    pub thrown: u64,
-}
-
-/// Returns the values that the context of a trace's threads had, in the order in which they began, with what threads handed to others
-/// meanwhile, if that was recorded.
-///
-/// # Errors
-/// No contexts were recorded.
-pub fn sum_contexts(
-    trace: &Trace,
-    listener: &mut impl Listener,
-) -> Result<(Vec<ContextSum>, Soundness), Error> {
-    let (spans, of_contexts) = read_contexts(trace, listener)?;
-    let (hand_overs, of_hand_overs) = hand_overs_if_recorded(trace, listener)?;
-    let soundness = of_contexts.and(of_hand_overs);
-    let mut of_values: BTreeMap<(Rc<str>, Rc<str>), Vec<ContextSpan>> = BTreeMap::new();
-    for span in spans {
-        of_values.entry((span.key.clone(), span.value.clone())).or_default().push(span);
-    }
-    let links = Links::of(&hand_overs);
-    let sum = |spans: Vec<ContextSpan>| sum(&spans, &links, &hand_overs);
-    let mut sums: Vec<_> = of_values.into_values().filter_map(sum).collect();
-    sums.sort_by_key(|sum| (sum.begun.estimate_ns, sum.thread, sum.call));
-    Ok((sums, soundness))
-}
-
-/// Adds up the spans of a value.
-fn sum(spans: &[ContextSpan], links: &Links<'_>, hand_overs: &HandOvers) -> Option<ContextSum> {
-    let first = spans.iter().min_by_key(|span| span.begun.estimate_ns)?;
-    let events: Vec<InThread> =
-        spans.iter().map(|span| (span.thread, span.range.clone())).collect();
-    let reached = links.reached_from(&events);
-    let mut threads: BTreeSet<ThreadId> = spans.iter().map(|span| span.thread).collect();
-    let mut calls = 0;
-    // A task that sets the value again is a part of what was handed over.
-    for (span, events) in spans.iter().zip(&events) {
-        if !links.is_inside(&reached, events) {
-            calls += links.calls_without_others(events, &span.calls);
-        }
-    }
-    let mut ended = spans.iter().map(|span| span.ended).max_by_key(|at| at.estimate_ns)?;
-    for section in reached.parts().filter_map(|number| hand_overs.sections().get(number)) {
-        threads.insert(section.thread);
-        let events = (section.thread, section.range.clone());
-        calls += links.calls_without_others(&events, &section.numbers);
-        if section.ended.estimate_ns > ended.estimate_ns {
-            ended = section.ended;
-        }
-    }
-    Some(ContextSum {
-        key: first.key.clone(),
-        value: first.value.clone(),
-        thread: first.thread,
-        call: first.calls.start,
-        begun: first.begun,
-        ended,
-        threads: threads.len(),
-        calls,
-        thrown: spans.iter().map(|span| span.thrown).sum(),
-    })
 }
 
 /// Passes the timelines of all threads, with values, to a visitor.
@@ -208,7 +124,7 @@ fn read_hand_overs(
 }
 
 /// What the threads of a trace hand to each other; nothing if that was not recorded.
-fn hand_overs_if_recorded(
+pub(crate) fn hand_overs_if_recorded(
     trace: &Trace,
     listener: &mut impl Listener,
 ) -> Result<(HandOvers, Soundness), Error> {
@@ -250,35 +166,27 @@ impl Request {
     }
 
     fn of(ranges: &[InThread], trace: &Trace, hand_overs: &HandOvers) -> Self {
-        let links = Links::of(hand_overs);
-        let reached = links.reached_from(ranges);
         let files: HashMap<_, _> = trace.files().iter().map(|file| (file.id(), file)).collect();
-        let mut parts = Vec::new();
-        for events @ (thread, range) in ranges {
-            let Some(file) = files.get(thread) else { continue };
-            if links.is_inside(&reached, events) {
-                continue;
-            }
-            let ranges = links.without_others(*thread, range.clone());
-            parts.push(RequestPart { ranges, file: file.whole(), given: None });
+        let given = |section: &Section| {
+            let give = hand_overs.give_of(section)?;
+            Some(GivenBy {
+                call: CallPlace::new(give.thread, give.number),
+                at: give.at,
+                given: give.time,
+                taken: section.time,
+                is_guessed: section.is_guessed,
+            })
+        };
+        let part = |LinkedPart { thread, ranges, of }| {
+            let given = match of {
+                PartOf::Events(_) => None,
+                PartOf::Section(section) => Some(given(section)?),
+            };
+            Some(RequestPart { file: files.get(&thread)?.whole(), ranges, given })
+        };
+        Self {
+            parts: Links::of(hand_overs).parts_of(ranges).into_iter().filter_map(part).collect(),
         }
-        for number in reached.parts() {
-            let Some(section) = hand_overs.sections().get(number) else { continue };
-            let Some(give) = hand_overs.give_of(section) else { continue };
-            let Some(file) = files.get(&section.thread) else { continue };
-            parts.push(RequestPart {
-                file: file.whole(),
-                ranges: links.without_others(section.thread, section.range.clone()),
-                given: Some(GivenBy {
-                    call: CallPlace::new(give.thread, give.number),
-                    at: give.at,
-                    given: give.time,
-                    taken: section.time,
-                    is_guessed: section.is_guessed,
-                }),
-            });
-        }
-        Self { parts }
     }
 
     /// What belongs to it: its own part first, each other one after that of the call that handed it over.

@@ -9,10 +9,10 @@ use flow_codec::format::marks::Position;
 use crate::analysis::{Give, HandOvers, Section};
 
 /// Some events of a thread.
-pub(super) type InThread = (ThreadId, Range<Position>);
+pub(crate) type InThread = (ThreadId, Range<Position>);
 
 /// What threads hand to each other, to be followed from any events.
-pub(super) struct Links<'a> {
+pub(crate) struct Links<'a> {
     hand_overs: &'a HandOvers,
     /// The section that each belongs to: itself, if it was handed over from elsewhere.
     owners: Vec<usize>,
@@ -28,6 +28,22 @@ pub(super) struct Links<'a> {
     calls: HashMap<usize, u64>,
 }
 
+/// A part of a thread that some events belong to, or that follows from them.
+pub(crate) struct LinkedPart<'a> {
+    pub(crate) thread: ThreadId,
+    /// The events, without those that were handed over from elsewhere.
+    pub(crate) ranges: Vec<Range<Position>>,
+    pub(crate) of: PartOf<'a>,
+}
+
+/// What a part is.
+pub(crate) enum PartOf<'a> {
+    /// These of the events.
+    Events(usize),
+    /// What was handed over.
+    Section(&'a Section),
+}
+
 /// The sections that follow from some events.
 pub(super) struct Reached {
     /// All of them, each after that of its give.
@@ -38,7 +54,7 @@ pub(super) struct Reached {
 }
 
 impl<'a> Links<'a> {
-    pub(super) fn of(hand_overs: &'a HandOvers) -> Self {
+    pub(crate) fn of(hand_overs: &'a HandOvers) -> Self {
         let (gives, sections) = (hand_overs.gives(), hand_overs.sections());
         let mut owners: Vec<usize> = Vec::with_capacity(sections.len());
         // A section comes after the one around it. What runs where it was handed over is a part of what is around.
@@ -122,6 +138,23 @@ impl<'a> Links<'a> {
         Reached { all, needed, reached }
     }
 
+    /// The parts of threads that belong to some events: these, without those in a part that follows from others of them, then what
+    /// follows, each part after that of the call that handed it over.
+    pub(crate) fn parts_of(&self, events: &[InThread]) -> Vec<LinkedPart<'a>> {
+        let reached = self.reached_from(events);
+        let own = events.iter().enumerate().filter(|(_, events)| !self.is_inside(&reached, events));
+        let own = own.map(|(number, (thread, range))| (*thread, range, PartOf::Events(number)));
+        let sections = self.hand_overs.sections();
+        let sections = reached.parts().filter_map(|number| sections.get(number));
+        let handed = sections.map(|it| (it.thread, &it.range, PartOf::Section(it)));
+        let part = |(thread, range, of): (_, &Range<Position>, _)| LinkedPart {
+            thread,
+            ranges: self.without_others(thread, range.clone()),
+            of,
+        };
+        own.map(part).chain(handed.map(part)).collect()
+    }
+
     /// Returns whether events begin in a section that is reached.
     pub(super) fn is_inside(&self, reached: &Reached, (thread, range): &InThread) -> bool {
         let of_thread = self.sections.get(thread).cloned().unwrap_or_default();
@@ -158,7 +191,7 @@ impl<'a> Links<'a> {
     }
 
     /// How many calls are in a range without such sections, of those with these numbers.
-    pub(super) fn calls_without_others(
+    pub(crate) fn calls_without_others(
         &self,
         (thread, range): &InThread,
         numbers: &Range<u64>,
