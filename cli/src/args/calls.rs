@@ -102,7 +102,8 @@ pub(crate) struct CallsArgs {
     ///
     /// The calls of all threads in the order in which they ended, with the calls that ended before. Text has values, if they are recorded;
     /// other formats with --values. A call whose events arrive more than half a second late is printed out of order.
-    #[arg(long, conflicts_with_all = ["calls_view", "within", "request", "context", "presets"], help_heading = VIEWS)]
+    /// With --by context, show each value when a thread no longer has it, without what the thread handed to others.
+    #[arg(long, conflicts_with_all = ["slowest", "around", "within", "request", "context", "presets"], help_heading = VIEWS)]
     pub(crate) follow: bool,
     /// Show only calls with a value such as 'arg0 == null', with their values; repeatable, then all must hold
     #[arg(long = "where", value_name = "CONDITION", help_heading = SELECTION)]
@@ -143,6 +144,8 @@ pub(crate) enum CallsQuestion {
 #[derive(Debug)]
 pub(crate) struct ContextsArgs {
     pub(crate) asked: Contexts,
+    /// Whether each is shown as it ends.
+    pub(crate) follow: bool,
     pub(crate) source: SourceArgs,
     pub(crate) max: Option<u64>,
 }
@@ -333,6 +336,10 @@ impl CallsArgs {
             );
             return Err(Failure::Usage(text));
         }
+        if self.by == Some(GroupBy::Shape) && self.follow {
+            let text = "--by shape is of whole traces: leave out --follow";
+            return Err(Failure::Usage(text.to_owned()));
+        }
         if self.by == Some(GroupBy::Shape) && self.values {
             let text = "--by shape shows no values: leave out --values";
             return Err(Failure::Usage(text.to_owned()));
@@ -355,12 +362,21 @@ impl CallsArgs {
             ("--outcome", self.outcome.is_some()),
         ]);
         expect(WHAT, &others, &[])?;
+        if self.follow && self.odd {
+            let text = "--odd: it is not known what is usual while a trace is recorded; leave out --follow";
+            return Err(Failure::Usage(text.to_owned()));
+        }
         let (key, source) = self.method_and_source();
         let mut asked = key.map_or_else(Contexts::all, |key| Contexts::of_key(&key));
         if self.odd {
             asked = asked.odd_first();
         }
-        Ok(CallsQuestion::Contexts(ContextsArgs { asked, source, max: self.max }))
+        Ok(CallsQuestion::Contexts(ContextsArgs {
+            asked,
+            follow: self.follow,
+            source,
+            max: self.max,
+        }))
     }
 
     /// What is around a call.

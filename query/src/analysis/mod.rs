@@ -57,8 +57,8 @@ pub use operations::{Operation, Parameter};
 #[cfg(test)]
 pub(crate) use requests::handed_tests;
 pub(crate) use requests::{
-    CONTEXT, ContextSpan, FindContexts, FindHandOvers, Give, HANDOVERS, HandOvers, NameParts,
-    NamedPart, Part, Section,
+    CONTEXT, ContextSpan, FindContexts, FindHandOvers, Give, HANDOVERS, HandOvers, MadeTexts,
+    NameParts, NamedPart, Section, ThreadContexts, ThreadPart,
 };
 pub use sampled::AddSampled;
 pub use slowest::{SlowCall, Slowest};

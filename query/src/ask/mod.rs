@@ -23,8 +23,8 @@ pub use self::activity::{
 pub use self::around::{Around, Surroundings};
 pub use self::call_run::CallRun;
 pub use self::calls::{
-    CallSearch, Calls, ContextSum, Contexts, EndedCalls, FoundCall, MethodWays, NewlyEnded,
-    Searched, ValueNames, Way, Ways,
+    CallSearch, Calls, ContextSum, Contexts, EndedCalls, EndedContext, EndedContexts, FoundCall,
+    MethodWays, MissingEvents, NewContexts, NewlyEnded, Searched, ValueNames, Way, Ways,
 };
 pub use self::check::Check;
 pub use self::code::{

@@ -139,12 +139,13 @@ crate::rows! {
         thread: ThreadId,
         /// the first call, for `flow replay --from`
         call: u64,
-        /// the name of what was called, whichever threads ran it, without the calls that hand over and those that set the context
-        shape: String,
+        /// the name of what was called, whichever threads ran it, without the calls that hand over and those that set the context;
+        /// unknown with `--follow`, whose rows are of one thread each
+        shape: Option<String>,
         /// how many values of the key have this shape
-        alike: u64,
+        alike: Option<u64>,
         /// `true` if more than half of the values of the key that begin with the same method have one other shape
-        odd: bool,
+        odd: Option<bool>,
     }
 
     /// A statement, a request or a message.

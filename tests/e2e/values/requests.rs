@@ -151,13 +151,33 @@ fn a_value_of_a_context_has_what_happened_meanwhile() {
         let mut orders: Vec<_> = values
             .iter()
             .map(|row| {
-                format!("{}={} {} {}", row["key"], row["value"], row["threads"], row["thrown"])
+                format!(
+                    "{}={} {} {} {} {}",
+                    row["key"],
+                    row["value"],
+                    row["threads"],
+                    row["thrown"],
+                    row["alike"],
+                    row["odd"]
+                )
             })
             .collect();
         orders.sort();
-        let expected = (0..8)
-            .map(|order| format!("\"order\"=\"{order}\" 2 {}", if order == 3 { 1 } else { 0 }));
-        assert_eq!(orders, expected.collect::<Vec<_>>());
+        let expected = |order| match order {
+            3 => "\"order\"=\"3\" 2 1 1 true".to_owned(),
+            order => format!("\"order\"=\"{order}\" 2 0 7 false"),
+        };
+        assert_eq!(orders, (0..8).map(expected).collect::<Vec<_>>());
+        let first = rows(&["calls", "--by", "context", "order", "--odd", "--max", "1"], &out);
+        assert_eq!(first[0]["value"], "3");
+        let mut followed: Vec<_> = rows(&["calls", "--by", "context", "order", "--follow"], &out)
+            .iter()
+            .map(|row| (row["value"].clone(), row["threads"].clone(), row["thrown"].clone()))
+            .collect();
+        followed.sort_by_key(|(value, ..)| value.to_string());
+        let expected =
+            |order: u64| (order.to_string().into(), 1.into(), u64::from(order == 3).into());
+        assert_eq!(followed, (0..8).map(expected).collect::<Vec<_>>());
         for order in 0..8 {
             let calls = rows(
                 &[

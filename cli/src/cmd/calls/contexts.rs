@@ -3,6 +3,7 @@
 use flow_query::ask::ContextSum;
 use flow_query::rows::{Cell, ContextRow};
 
+use super::following_contexts;
 use crate::args::ContextsArgs;
 use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
@@ -16,6 +17,9 @@ use flow_query::reading::Soundness;
 const DEFAULT_MAX: u64 = 20;
 
 pub(super) fn run(args: &ContextsArgs, out: &mut Out) -> Result<Status, Failure> {
+    if args.follow {
+        return following_contexts::run(args, out);
+    }
     let source = Source::open(&args.source)?;
     source.report_losses();
     let max = line_limit(args.max, args.source.format, DEFAULT_MAX);
@@ -57,9 +61,9 @@ fn row(sum: &ContextSum) -> ContextRow<'_> {
         thrown: sum.thrown,
         thread: sum.thread,
         call: sum.call,
-        shape: sum.shape.to_string(),
-        alike: sum.alike,
-        odd: sum.is_odd,
+        shape: Some(sum.shape.to_string()),
+        alike: Some(sum.alike),
+        odd: Some(sum.is_odd),
     }
 }
 

@@ -2,12 +2,11 @@
 //!
 //! A question of the library finds the calls, and decides their order.
 
-use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 
 use flow_codec::Error;
-use flow_query::ask::{Calls, EndedCalls, FoundCall};
+use flow_query::ask::{Calls, EndedCalls, FoundCall, MissingEvents};
 use flow_query::rows::{FindRow, GrepRow, RowNames};
 use flow_query::select::thread_title;
 use unicode_width::UnicodeWidthStr as _;
@@ -22,9 +21,9 @@ use crate::input::times::has_clock;
 use crate::output::{Labels, Out, Records, bytes, escaped, grouped, message};
 
 /// The widths of columns of text. Later rows are not known when the first ones are printed.
-const TIMES_WIDTH: usize = 14 + 2 + 18 + 2;
-const THREAD_WIDTH: usize = 16;
-const NUMBER_WIDTH: usize = 11;
+pub(super) const TIMES: &str = "         start            duration  ";
+pub(super) const THREAD_WIDTH: usize = 16;
+pub(super) const NUMBER_WIDTH: usize = 11;
 
 /// Shows calls as they end, until all recordings are over.
 pub(crate) fn run(args: &FollowArgs, out: &mut Out) -> Result<Status, Failure> {
@@ -124,21 +123,50 @@ impl<'a> Followed<'a> {
         let Some(trace) = source.traces.get(call.trace) else { return Ok(()) };
         let is_timed = has_clock(trace);
         if self.shown == 1 {
-            let times = if is_timed { "         start            duration  " } else { "" };
-            debug_assert!(!is_timed || times.len() == TIMES_WIDTH, "as wide as the columns");
+            let times = if is_timed { TIMES } else { "" };
             let width = self.thread_width;
             out.heading(&format!("{times}{:width$}  {:>NUMBER_WIDTH$}  method", "thread", "call"))?;
         }
         let place = source.place(trace.dir()).map(|place| place + ", ").unwrap_or_default();
         let thread = format!("{place}{}", thread_title(trace, call.thread));
-        let thread = escaped(&thread);
-        self.thread_width = self.thread_width.max(thread.width());
-        let blanks = " ".repeat(self.thread_width - thread.width());
+        let thread = padded(&thread, &mut self.thread_width);
         let when = if is_timed { values::when(call) } else { String::new() };
         let what = values::with_values(call, labels, trace.methods());
         let number = grouped(call.number);
-        Ok(writeln!(out, "{when}{thread}{blanks}  {number:>NUMBER_WIDTH$}  {what}")?)
+        Ok(writeln!(out, "{when}{thread}  {number:>NUMBER_WIDTH$}  {what}")?)
     }
+}
+
+/// The name of a thread in a column, which becomes as wide as its widest name so far.
+pub(super) fn padded(thread: &str, column: &mut usize) -> String {
+    let thread = escaped(thread);
+    *column = (*column).max(thread.width());
+    let blanks = " ".repeat(*column - thread.width());
+    format!("{thread}{blanks}")
+}
+
+/// Reports what could not be read of traces that grow.
+pub(super) fn report_missing(missing: &MissingEvents, damage: &[Error], what: &str) -> Status {
+    let mut status = Status::Done;
+    if missing.removed_bytes() > 0 {
+        status = status.and(Status::Partial);
+        let removed = bytes(missing.removed_bytes());
+        message(&format!(
+            "{removed} of events were removed before they could be read: {what} are missing"
+        ));
+    }
+    for error in damage {
+        status = status.and(Status::Damaged);
+        message(&error.to_string());
+    }
+    for (dir, thread) in missing.damaged() {
+        status = status.and(Status::Damaged);
+        let dir = dir.display();
+        message(&format!(
+            "{dir}: events of thread {thread} are damaged: {what} may be missing (flow check shows where)"
+        ));
+    }
+    status
 }
 
 impl Follow for Followed<'_> {
@@ -177,25 +205,7 @@ impl Follow for Followed<'_> {
             }
         }
         out.finish()?;
-        if self.ended.removed_bytes() > 0 {
-            status = status.and(Status::Partial);
-            let removed = bytes(self.ended.removed_bytes());
-            message(&format!(
-                "{removed} of events were removed before they could be read: calls are missing"
-            ));
-        }
-        for error in &self.damage {
-            status = status.and(Status::Damaged);
-            message(&error.to_string());
-        }
-        let damaged: BTreeSet<_> = self.ended.damaged().iter().collect();
-        for (dir, thread) in damaged {
-            status = status.and(Status::Damaged);
-            let dir = dir.display();
-            message(&format!(
-                "{dir}: events of thread {thread} are damaged: calls may be missing (flow check shows where)"
-            ));
-        }
+        status = status.and(report_missing(self.ended.missing(), &self.damage, "calls"));
         if self.shown == 0 {
             let what = match &self.args.methods[..] {
                 [] => String::new(),

@@ -4,6 +4,7 @@
 mod around;
 mod contexts;
 mod following;
+mod following_contexts;
 mod list;
 mod operations;
 mod slowest;

@@ -3,7 +3,7 @@
 
 use std::io::Write;
 
-use flow_codec::read::{Methods, Trace};
+use flow_codec::read::{Bounds, Methods, Trace};
 use flow_query::ask::{Calls, FoundCall, ValueNames};
 use flow_query::rows::{GrepRow, Raw, RowNames};
 use flow_query::select::thread_title;
@@ -169,10 +169,14 @@ pub(super) fn with_values(call: &FoundCall, labels: &mut Labels<'_>, methods: &M
 
 /// When a call began and how long it took, as columns.
 pub(super) fn when(call: &FoundCall) -> String {
-    let start_ns = call.times.start.estimate_ns;
+    start_and_duration(call.times.start.estimate_ns, call.times.duration)
+}
+
+/// A start and a duration, as columns.
+pub(super) fn start_and_duration(start_ns: Option<u64>, lasted: Bounds) -> String {
     let start = start_ns.map_or("?".to_owned(), instant);
     let duration = match start_ns {
-        Some(_) => bounded_duration(call.times.duration),
+        Some(_) => bounded_duration(lasted),
         None => "?".to_owned(),
     };
     format!("{start:>14}  {duration:>18}  ")

@@ -48,15 +48,23 @@ pub(crate) struct ContextSpan {
 pub(crate) struct FindContexts<'a> {
     methods: &'a Methods,
     roles: HashMap<MethodId, MethodRole>,
+    of_thread: ThreadContexts,
+    made: MadeTexts,
+    found: Vec<ContextSpan>,
+}
+
+/// The texts of objects that were made with one.
+pub(crate) type MadeTexts = HashMap<Object, Rc<str>>;
+
+/// What is known of a thread at one of its events.
+#[derive(Debug)]
+pub(crate) struct ThreadContexts {
     thread: ThreadId,
     calls: RoleCalls<()>,
     current: BTreeMap<Rc<str>, Current>,
     /// What was pushed, the last one last.
     pushed: Vec<Pushed>,
-    /// The texts of objects that were made with one.
-    made: HashMap<Object, Rc<str>>,
     thrown: u64,
-    found: Vec<ContextSpan>,
 }
 
 /// A value that was pushed.
@@ -84,20 +92,25 @@ impl<'a> FindContexts<'a> {
         Self {
             methods,
             roles,
-            thread: ThreadId::new(0),
-            calls: RoleCalls::default(),
-            current: BTreeMap::new(),
-            pushed: Vec::new(),
+            of_thread: ThreadContexts::of(ThreadId::new(0)),
             made: HashMap::new(),
-            thrown: 0,
             found: Vec::new(),
         }
     }
 
+    /// Begins with texts of objects that are known.
+    pub(crate) fn with_made(self, made: MadeTexts) -> Self {
+        Self { made, ..self }
+    }
+
     /// Begins a thread.
     pub(crate) fn begin_thread(&mut self, thread: ThreadId) {
-        (self.thread, self.calls, self.thrown) = (thread, RoleCalls::default(), 0);
-        self.pushed.clear();
+        self.of_thread = ThreadContexts::of(thread);
+    }
+
+    /// Replaces what is known of a thread by what is known of another one, which is read from now on.
+    pub(crate) fn change_thread(&mut self, to: ThreadContexts) -> ThreadContexts {
+        std::mem::replace(&mut self.of_thread, to)
     }
 
     /// Ends a thread.
@@ -117,11 +130,16 @@ impl<'a> FindContexts<'a> {
         self.found
     }
 
+    /// Returns what was found, and the texts of objects.
+    pub(crate) fn end_with_made(self) -> (Vec<ContextSpan>, MadeTexts) {
+        (self.found, self.made)
+    }
+
     fn leave(&mut self, frames: usize, at: Stamp) {
-        while let Some(call) = self.calls.pop_above(frames) {
+        while let Some(call) = self.of_thread.calls.pop_above(frames) {
             self.finish(call, at);
         }
-        self.calls.set_open(frames);
+        self.of_thread.calls.set_open(frames);
     }
 
     /// Ends a call that has a role.
@@ -140,19 +158,19 @@ impl<'a> FindContexts<'a> {
                 let object = pushed.and_then(key_of);
                 // Nothing, or what is there already: the library makes no scope that is closed later.
                 let is_there = object.is_some()
-                    && self.pushed.last().is_some_and(|last| last.object == object);
+                    && self.of_thread.pushed.last().is_some_and(|last| last.object == object);
                 let Some(key) = text(role.text()) else { return };
                 if is_there || pushed.is_none_or(|pushed| *pushed == Value::Null) {
                     return;
                 }
-                let before = self.current.get(&key);
+                let before = self.of_thread.current.get(&key);
                 let before = before.map(|current| (current.value.clone(), current.by));
                 let value = text(role.parameters());
-                self.pushed.push(Pushed { key: key.clone(), before, object });
+                self.of_thread.pushed.push(Pushed { key: key.clone(), before, object });
                 self.set(key, value.map(|value| (value, call.method)), call.begun);
             }
             PresetRole::Pop => {
-                if let Some(Pushed { key, before, .. }) = self.pushed.pop() {
+                if let Some(Pushed { key, before, .. }) = self.of_thread.pushed.pop() {
                     self.set(key, before, call.begun);
                 }
             }
@@ -175,14 +193,16 @@ impl<'a> FindContexts<'a> {
     /// Gives a key a value that a method sets, or none.
     fn set(&mut self, key: Rc<str>, value: Option<(Rc<str>, MethodId)>, since: Stamp) {
         let new = value.as_ref().map(|(value, _)| value);
-        if self.current.get(&key).map(|current| &current.value) == new {
+        if self.of_thread.current.get(&key).map(|current| &current.value) == new {
             return;
         }
-        if let Some(before) = self.current.remove(&key) {
+        if let Some(before) = self.of_thread.current.remove(&key) {
             self.end_span(key.clone(), before, since);
         }
         if let Some((value, by)) = value {
-            self.current.insert(key, Current { value, since, thrown: self.thrown, by });
+            self.of_thread
+                .current
+                .insert(key, Current { value, since, thrown: self.of_thread.thrown, by });
         }
     }
 
@@ -195,10 +215,10 @@ impl<'a> FindContexts<'a> {
     }
 
     fn drop_those(&mut self, at: Stamp, is_dropped: impl Fn(&Current) -> bool) {
-        for (key, current) in std::mem::take(&mut self.current) {
+        for (key, current) in std::mem::take(&mut self.of_thread.current) {
             match is_dropped(&current) {
                 true => self.end_span(key, current, at),
-                false => drop(self.current.insert(key, current)),
+                false => drop(self.of_thread.current.insert(key, current)),
             }
         }
     }
@@ -206,14 +226,14 @@ impl<'a> FindContexts<'a> {
     fn end_span(&mut self, key: Rc<str>, current: Current, at: Stamp) {
         let Current { value, since, thrown, .. } = current;
         self.found.push(ContextSpan {
-            thread: self.thread,
+            thread: self.of_thread.thread,
             key,
             value,
             range: since.position..at.position,
             calls: since.calls..at.calls,
             begun: since.time,
             ended: at.time,
-            thrown: self.thrown - thrown,
+            thrown: self.of_thread.thrown - thrown,
         });
     }
 
@@ -242,23 +262,36 @@ impl<'a> FindContexts<'a> {
     }
 }
 
+impl ThreadContexts {
+    /// At the beginning of a thread.
+    pub(crate) fn of(thread: ThreadId) -> Self {
+        Self {
+            thread,
+            calls: RoleCalls::default(),
+            current: BTreeMap::new(),
+            pushed: Vec::new(),
+            thrown: 0,
+        }
+    }
+}
+
 impl VisitTimeline for FindContexts<'_> {
     fn enter(&mut self, method: MethodId, at: Stamp) -> bool {
         match self.roles.contains_key(&method) {
-            true => self.calls.enter_role(method, at, ()),
-            false => self.calls.enter(),
+            true => self.of_thread.calls.enter_role(method, at, ()),
+            false => self.of_thread.calls.enter(),
         }
         true
     }
 
     fn exit(&mut self, count: NonZeroU64, at: Stamp, unwound: Option<&Unwound>) -> bool {
-        self.thrown += u64::from(unwound.is_some());
-        self.leave(self.calls.after_exits(count), at);
+        self.of_thread.thrown += u64::from(unwound.is_some());
+        self.leave(self.of_thread.calls.after_exits(count), at);
         true
     }
 
     fn other(&mut self, event: TimelineEvent) -> bool {
-        self.calls.add_values(event);
+        self.of_thread.calls.add_values(event);
         true
     }
 }

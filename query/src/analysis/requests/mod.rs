@@ -5,8 +5,8 @@ mod handed;
 mod named_parts;
 mod role_calls;
 
-pub(crate) use self::contexts::{CONTEXT, ContextSpan, FindContexts};
+pub(crate) use self::contexts::{CONTEXT, ContextSpan, FindContexts, MadeTexts, ThreadContexts};
 #[cfg(test)]
 pub(crate) use self::handed::tests as handed_tests;
 pub(crate) use self::handed::{FindHandOvers, Give, HANDOVERS, HandOvers, Section};
-pub(crate) use self::named_parts::{NameParts, NamedPart, Part};
+pub(crate) use self::named_parts::{NameParts, NamedPart, ThreadPart};

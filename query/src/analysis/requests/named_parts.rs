@@ -13,7 +13,7 @@ use crate::dag::{Behaviour, NameCalls};
 
 /// A part of a thread.
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct ThreadPart {
     /// The number by which the caller knows it.
     pub(crate) number: usize,
     /// The events, in order.
@@ -36,7 +36,7 @@ pub(crate) struct NameParts<'a> {
     /// Methods whose calls are left out: what they call counts as called by their callers.
     left_out: HashSet<MethodId>,
     /// The parts that have not begun, the first one last.
-    next: Vec<Part>,
+    next: Vec<ThreadPart>,
     open: Vec<OpenPart<'a>>,
     /// What names the next parts.
     idle: Vec<NameCalls<'a>>,
@@ -45,7 +45,7 @@ pub(crate) struct NameParts<'a> {
 
 #[derive(Debug)]
 struct OpenPart<'a> {
-    part: Part,
+    part: ThreadPart,
     named: NameCalls<'a>,
     /// Of each open frame whether it is named, the innermost last.
     frames: Vec<bool>,
@@ -66,7 +66,7 @@ impl<'a> NameParts<'a> {
     }
 
     /// Begins a thread with these parts of it.
-    pub(crate) fn begin_thread(&mut self, mut parts: Vec<Part>) {
+    pub(crate) fn begin_thread(&mut self, mut parts: Vec<ThreadPart>) {
         parts.retain(|part| !part.ranges.is_empty());
         parts.sort_by_key(|part| std::cmp::Reverse(part.ranges.front().map(|range| range.start)));
         self.next = parts;
@@ -87,7 +87,7 @@ impl<'a> NameParts<'a> {
         }
     }
 
-    fn begin(&mut self, part: Part) {
+    fn begin(&mut self, part: ThreadPart) {
         let new = || NameCalls::of(self.methods, CallOrder::default());
         let named = self.idle.pop().unwrap_or_else(new);
         self.open.push(OpenPart { part, named, frames: Vec::new(), first: None });
@@ -100,7 +100,8 @@ impl<'a> NameParts<'a> {
 
     /// Moves on to a position.
     fn advance(&mut self, to: Position) {
-        let starts = |part: &mut Part| part.ranges.front().is_some_and(|range| range.start <= to);
+        let starts =
+            |part: &mut ThreadPart| part.ranges.front().is_some_and(|range| range.start <= to);
         while let Some(part) = self.next.pop_if(starts) {
             self.begin(part);
         }
@@ -164,5 +165,67 @@ impl VisitTimeline for NameParts<'_> {
             open.named.other(event.clone());
         }
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flow_codec::Offset;
+    use flow_codec::read::When;
+
+    use super::*;
+
+    fn method(name: u8) -> MethodId {
+        MethodId::new(name.into()).unwrap()
+    }
+
+    /// What `events` call in parts, each with its ranges: an event a character, `)` leaves a frame, and calls of `x` are left out.
+    fn named(events: &str, parts: &[&[Range<u64>]]) -> Vec<(Behaviour, Option<u64>)> {
+        let at = |offset: u64| Position::before(Offset::new(offset));
+        let methods = Methods::default();
+        let left_out = HashSet::from([method(b'x')]);
+        let mut visitor = NameParts::without(&methods, left_out);
+        let part = |(number, ranges): (usize, &&[Range<u64>])| {
+            let ranges = ranges.iter().map(|range| at(range.start)..at(range.end)).collect();
+            ThreadPart { number, ranges }
+        };
+        visitor.begin_thread(parts.iter().enumerate().map(part).collect());
+        for (offset, event) in events.bytes().enumerate() {
+            let position = at(offset as u64);
+            let stamp = Stamp { position, time: When::UNKNOWN, calls: 0 };
+            match event {
+                b')' => visitor.exit(NonZeroU64::MIN, stamp, None),
+                name => visitor.enter(method(name), stamp),
+            };
+        }
+        let mut found = vec![NamedPart::default(); parts.len()];
+        visitor.end_thread(&mut found);
+        found.iter().map(|part| (part.did, part.first.map(MethodId::get))).collect()
+    }
+
+    #[test]
+    fn parts_inside_each_other_are_named_as_if_alone() {
+        let [outer, inner, alone, again] =
+            &named("ab)c)a)b)c))", &[&[0..12], &[5..7, 9..11], &[1..5], &[7..11]])[..]
+        else {
+            panic!()
+        };
+        assert_eq!(outer.0.calls, 6);
+        assert_eq!(inner, &named("a)c)", &[&[0..4]])[0]);
+        assert_eq!(alone, again);
+        assert_eq!(alone.1, Some(u64::from(b'b')));
+    }
+
+    #[test]
+    fn calls_that_are_left_out_count_as_those_of_their_callers() {
+        let part: &[&[Range<u64>]] = &[&[0..8]];
+        assert_eq!(named("xab))x))", part), named("ab))x)c)", &[&[0..6]]));
+        assert_eq!(named("a)xb))x)", part), named("a)b)", &[&[0..4]]));
+    }
+
+    #[test]
+    fn a_part_that_begins_and_ends_inside_calls_has_what_is_between() {
+        // Exits of calls that began before it are not of the part; what is open at its end, is.
+        assert_eq!(named("ab))cd))", &[&[1..6]]), named("b)cd))", &[&[0..6]]));
     }
 }

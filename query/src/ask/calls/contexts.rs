@@ -8,7 +8,9 @@ use flow_codec::read::{Trace, When};
 use flow_codec::{MethodId, ThreadId};
 
 use crate::Error;
-use crate::analysis::{CONTEXT, ContextSpan, HANDOVERS, NameParts, NamedPart, Part, roles_in};
+use crate::analysis::{
+    CONTEXT, ContextSpan, HANDOVERS, NameParts, NamedPart, ThreadPart, roles_in,
+};
 use crate::dag::Behaviour;
 use crate::open::{InThread, LinkedPart, Links, PartOf, hand_overs_if_recorded, read_contexts};
 use crate::reading::{Listener, Soundness, read_thread};
@@ -31,7 +33,7 @@ use crate::select::{Selected, start_ns};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Contexts {
-    key: Option<String>,
+    pub(super) key: Option<String>,
     odd_first: bool,
 }
 
@@ -131,7 +133,7 @@ impl Contexts {
 /// The parts of threads that belong to values, to be named.
 #[derive(Default)]
 struct Parts {
-    of_threads: HashMap<ThreadId, Vec<Part>>,
+    of_threads: HashMap<ThreadId, Vec<ThreadPart>>,
     /// How many there are.
     count: usize,
 }
@@ -143,7 +145,7 @@ impl Parts {
     fn add(&mut self, part: LinkedPart<'_>) {
         let ranges = part.ranges.into();
         let of_thread = self.of_threads.entry(part.thread).or_default();
-        of_thread.push(Part { number: self.count, ranges });
+        of_thread.push(ThreadPart { number: self.count, ranges });
         self.count += 1;
     }
 

@@ -8,7 +8,7 @@
 //! it comes first. Of a trace that has grown for long, each thread is read a part at a time, and calls wait until all threads have been
 //! read up to their end. So memory does not depend on the size of the trace.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,12 +16,13 @@ use std::time::{Duration, Instant};
 use flow_codec::read::{Call, CallStack, EventKind, KeepAccesses, Methods, Selection, Trace};
 use flow_codec::{Glob, MethodId, ThreadId};
 
+use super::growing::{AwaitTimes, MissingEvents};
 use super::with_values::Conditions;
 use super::{Calls, FoundCall, Order, What, outcome_of, times_of};
 use crate::Error;
 use crate::dag::Outcome;
 use crate::open::Traces;
-use crate::process::{Cause, DataBreak, Follower, Metadata, Ordered, Receive, is_received};
+use crate::process::{DataBreak, Follower, Metadata, Ordered, Receive, is_received};
 use crate::select::{has_clock, methods};
 
 /// How long a call waits at least for those of other threads that ended before it: until all threads have been read again. Where
@@ -30,8 +31,6 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// How long it waits at most, where a trace is received. The events of a thread that runs on without a pause arrive up to half
 /// a second late.
 const LONGEST_PATIENCE: Duration = Duration::from_millis(600);
-/// For how long a thread waits at most until the time of an event is known.
-const TIME_PATIENCE: Duration = Duration::from_secs(1);
 /// How many calls of a thread wait at most. Then the others are read first.
 const MOST_OF_THREAD: usize = 1 << 12;
 /// How many callers of a call count as another call.
@@ -62,8 +61,7 @@ pub struct EndedCalls {
     globs: Option<Vec<Glob>>,
     jvms: BTreeMap<PathBuf, Jvm>,
     waiting: Vec<Waiting>,
-    damaged: BTreeSet<(PathBuf, ThreadId)>,
-    removed_bytes: u64,
+    missing: MissingEvents,
 }
 
 /// The calls that ended.
@@ -129,8 +127,7 @@ struct OfThread {
     /// The time of the last event, and when it arrived.
     last_ns: u64,
     arrived: Option<Instant>,
-    /// Since when it waits until the time of an event is known.
-    deferred: Option<Instant>,
+    times: AwaitTimes,
 }
 
 impl OfThread {
@@ -159,8 +156,7 @@ struct Ended<'a> {
     thread: Option<ThreadId>,
     state: OfThread,
     waiting: &'a mut Vec<Waiting>,
-    damaged: &'a mut BTreeSet<(PathBuf, ThreadId)>,
-    removed_bytes: &'a mut u64,
+    missing: &'a mut MissingEvents,
     /// Whether an event waits until its time is known.
     expects_times: bool,
     now: Instant,
@@ -217,7 +213,8 @@ impl Receive for Ended<'_> {
     fn event(&mut self, Ordered { thread, mut event, .. }: Ordered) {
         let keep = Some(&self.conditions as &dyn KeepAccesses);
         let of_thread = &mut self.state;
-        (of_thread.deferred, event.calls) = (None, of_thread.calls);
+        of_thread.times.passed();
+        event.calls = of_thread.calls;
         of_thread.last_ns = event.time.estimate_ns.unwrap_or(of_thread.last_ns);
         of_thread.arrived = Some(self.now);
         match &event.kind {
@@ -236,23 +233,14 @@ impl Receive for Ended<'_> {
 
     fn data_break(&mut self, at: &DataBreak) {
         let Some(thread) = at.thread else { return };
-        match at.cause {
-            Cause::Skipped { bytes } => *self.removed_bytes += bytes,
-            _ => drop(self.damaged.insert((self.dir.to_path_buf(), thread))),
-        }
+        self.missing.add(self.dir, thread, &at.cause);
         // The next events leave frames that are not known.
         self.state.stack = CallStack::default();
         self.state.made_by.clear();
     }
 
     fn defers(&mut self, Ordered { event, .. }: &Ordered) -> bool {
-        // The newest events happened after the last sample, and it is not known by when.
-        let is_known = event.time.bounds.by_ns != u64::MAX;
-        let is_call = matches!(event.kind, EventKind::Enter(_) | EventKind::Exit { .. });
-        if is_known || !is_call || !self.expects_times {
-            return false;
-        }
-        self.now - *self.state.deferred.get_or_insert(self.now) < TIME_PATIENCE
+        self.expects_times && self.state.times.waits_for(event, self.now)
     }
 
     fn is_full(&self) -> bool {
@@ -310,22 +298,15 @@ impl EndedCalls {
                 globs: None,
                 jvms: BTreeMap::new(),
                 waiting: Vec::new(),
-                damaged: BTreeSet::new(),
-                removed_bytes: 0,
+                missing: MissingEvents::default(),
             }),
         }
     }
 
-    /// The threads of which some calls are missing, because their events are damaged.
+    /// The events that could not be read: calls are missing.
     #[must_use]
-    pub const fn damaged(&self) -> &BTreeSet<(PathBuf, ThreadId)> {
-        &self.damaged
-    }
-
-    /// How many bytes of events were removed before they could be read, because only the newest are kept.
-    #[must_use]
-    pub const fn removed_bytes(&self) -> u64 {
-        self.removed_bytes
+    pub const fn missing(&self) -> &MissingEvents {
+        &self.missing
     }
 
     /// Returns the calls that have ended in traces that were [opened again](Traces::open_again) since the last call. With
@@ -359,8 +340,7 @@ impl EndedCalls {
                 thread: None,
                 state: OfThread::default(),
                 waiting: &mut self.waiting,
-                damaged: &mut self.damaged,
-                removed_bytes: &mut self.removed_bytes,
+                missing: &mut self.missing,
                 expects_times: has_clock(trace) && !is_last,
                 now,
             };

@@ -9,11 +9,13 @@
 //! | otherwise | the shapes of each thread, which are built if they are not stored |
 //!
 //! [`Contexts`] asks for what threads worked for.
-//! [`EndedCalls`] asks for the calls of traces that grow, each once it has ended.
+//! [`EndedCalls`] asks for the calls of traces that grow, each once it has ended, and [`EndedContexts`] for what threads worked for.
 
 mod by_shape;
 mod contexts;
 mod ended;
+mod ended_contexts;
+mod growing;
 mod longest;
 mod names;
 mod ways;
@@ -28,6 +30,8 @@ use flow_codec::{Glob, MethodId, ThreadId};
 
 pub use self::contexts::{ContextSum, Contexts};
 pub use self::ended::{EndedCalls, NewlyEnded};
+pub use self::ended_contexts::{EndedContext, EndedContexts, NewContexts};
+pub use self::growing::MissingEvents;
 pub use self::names::ValueNames;
 pub use self::ways::{MethodWays, Way, Ways};
 

@@ -38,7 +38,7 @@ pub(crate) struct LinkedPart<'a> {
 
 /// What a part is.
 pub(crate) enum PartOf<'a> {
-    /// These of the events.
+    /// One of the events' ranges, by its number.
     Events(usize),
     /// What was handed over.
     Section(&'a Section),
