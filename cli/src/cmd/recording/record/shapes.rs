@@ -30,11 +30,45 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// The most time that the rest may take: this part of the recording, and never more than the second.
 const PART_OF_RECORDING: u32 = 50;
 const MOST_TIME: Duration = Duration::from_secs(1);
-/// About how many bytes of events are read in a second.
+/// About how many bytes of events are read in a second, of a thread of which too little was read to know.
 const BYTES_A_SECOND: u64 = 150_000_000;
+/// How long a thread is read before it is known.
+const KNOWN_AFTER: Duration = Duration::from_millis(20);
 
 /// The threads of a trace whose shapes are built; `None` if that was given up.
-type Threads = HashMap<ThreadId, Option<Growing>>;
+type Threads = HashMap<ThreadId, Option<Thread>>;
+
+/// A thread whose shapes are built.
+#[derive(Debug)]
+struct Thread {
+    growing: Growing,
+    /// The time on a core that it took to read what was read.
+    took: Duration,
+}
+
+impl Thread {
+    /// The shapes of a thread that begins. What all of them need together is limited, so that none may need more.
+    fn new() -> Self {
+        let growing = Growing::within(words_of(most_bytes_while_recording(u64::MAX)));
+        Self { growing, took: Duration::ZERO }
+    }
+
+    /// How long it takes to read this many bytes more. Threads that repeat themselves are read ten times as fast as others.
+    fn time_for(&self, bytes: u64) -> Duration {
+        let (read, took) = match self.took >= KNOWN_AFTER {
+            true => (self.growing.bytes().max(1), self.took),
+            false => (BYTES_A_SECOND, Duration::from_secs(1)),
+        };
+        Duration::try_from_secs_f64(took.as_secs_f64() * bytes as f64 / read as f64)
+            .unwrap_or(Duration::MAX)
+    }
+}
+
+/// The time that this thread has run on a core.
+fn time_on_core() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::try_from(time).unwrap_or_default()
+}
 
 /// The thread that builds shapes.
 #[derive(Debug)]
@@ -93,11 +127,6 @@ impl Shapes {
     }
 }
 
-/// The shapes of a thread that begins. What all of them need together is limited, so that none may need more.
-fn growing() -> Growing {
-    Growing::within(words_of(most_bytes_while_recording(u64::MAX)))
-}
-
 /// Returns whether the machine has several cores, and does not limit their time for this process and the program
 /// together: then a core that is idle costs the program nothing.
 fn may_have_idle_core() -> bool {
@@ -125,15 +154,13 @@ fn store(dir: &Path, threads: Threads, mut time: Duration) {
     let Ok(trace) = Trace::open(dir) else { return };
     let mut threads = threads;
     for file in trace.files() {
-        let Some(growing) = threads.remove(&file.id()).flatten() else { continue };
-        let needed = Duration::from_micros(
-            file.bytes().saturating_sub(growing.bytes()).saturating_mul(1_000_000) / BYTES_A_SECOND,
-        );
-        let Some(left) = time.checked_sub(needed) else { continue };
+        let Some(thread) = threads.remove(&file.id()).flatten() else { continue };
+        let rest = file.bytes().saturating_sub(thread.growing.bytes());
+        let Some(left) = time.checked_sub(thread.time_for(rest)) else { continue };
         time = left;
         // Whatever goes wrong is found, and reported, by those who read the trace.
         let Ok(content) = Content::open(file) else { continue };
-        let Ok(Some(built)) = growing.finish(file, &content) else { continue };
+        let Ok(Some(built)) = thread.growing.finish(file, &content) else { continue };
         if built.not_stored(file, &content).is_none() {
             let _ = built.store(file, &content);
         }
@@ -186,9 +213,12 @@ impl Follower {
         for file in
             trace.files().iter().filter(|file| file.bytes_in_file() >= SMALLEST_INDEXED_BYTES)
         {
-            let place = threads.entry(file.id()).or_insert_with(|| Some(growing()));
-            let is_useless = |growing: &mut Growing| {
-                growing.read(file, &self.is_stopped).is_err() || growing.is_given_up()
+            let place = threads.entry(file.id()).or_insert_with(|| Some(Thread::new()));
+            let is_useless = |thread: &mut Thread| {
+                let begun = time_on_core();
+                let read = thread.growing.read(file, &self.is_stopped);
+                thread.took += time_on_core().saturating_sub(begun);
+                read.is_err() || thread.growing.is_given_up()
             };
             place.take_if(is_useless);
         }
@@ -199,13 +229,13 @@ impl Follower {
     fn limit(&mut self, most: impl Fn(u64) -> u64) {
         loop {
             let all = self.threads.values().flat_map(HashMap::values).flatten();
-            let sizes: Vec<_> = all.map(Growing::memory).collect();
+            let sizes: Vec<_> = all.map(|thread| thread.growing.memory()).collect();
             let used = sizes.iter().sum::<usize>() as u64;
             let Some(largest) = sizes.into_iter().max().filter(|_| used > most(used)) else {
                 return;
             };
             for place in self.threads.values_mut().flat_map(HashMap::values_mut) {
-                place.take_if(|growing| growing.memory() == largest);
+                place.take_if(|thread| thread.growing.memory() == largest);
             }
         }
     }
@@ -253,8 +283,11 @@ mod tests {
             events.write_all(&ROUND.repeat(ROUNDS)).unwrap();
             follower.read();
             let threads: Vec<_> = follower.threads.values().flatten().collect();
-            let [(id, Some(growing))] = threads[..] else { panic!("{threads:?}") };
-            assert_eq!((id.get(), growing.bytes()), (1, (part * ROUNDS * ROUND.len()) as u64));
+            let [(id, Some(thread))] = threads[..] else { panic!("{threads:?}") };
+            assert_eq!(
+                (id.get(), thread.growing.bytes()),
+                (1, (part * ROUNDS * ROUND.len()) as u64)
+            );
         }
         events.write_all(&ROUND).unwrap();
         let threads = follower.threads.remove(dir.path()).unwrap();
@@ -325,9 +358,26 @@ mod tests {
         fs::write(dir.path().join("trace.json"), MANIFEST).unwrap();
         fs::write(dir.path().join("ids.properties"), "").unwrap();
         fs::write(dir.path().join("thread-1.flow"), ROUND.repeat(ROUNDS)).unwrap();
-        let threads = HashMap::from([(ThreadId::new(1), Some(growing()))]);
+        let threads = HashMap::from([(ThreadId::new(1), Some(Thread::new()))]);
         store(dir.path(), threads, Duration::from_millis(10));
         assert!(!dir.path().join("thread-1.dag").exists());
+    }
+
+    #[test]
+    fn the_rest_takes_as_long_as_what_was_read_did() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("trace.json"), MANIFEST).unwrap();
+        fs::write(dir.path().join("ids.properties"), "").unwrap();
+        fs::write(dir.path().join("thread-1.flow"), ROUND.repeat(ROUNDS)).unwrap();
+        let mut follower = follower(dir.path());
+        follower.read();
+        let mut threads = follower.threads.remove(dir.path()).unwrap();
+        let thread = threads.values_mut().next().unwrap().as_mut().unwrap();
+        assert!(thread.took > Duration::ZERO);
+        thread.took = KNOWN_AFTER / 2;
+        assert_eq!(thread.time_for(BYTES_A_SECOND), Duration::from_secs(1));
+        thread.took = Duration::from_secs(5);
+        assert_eq!(thread.time_for(ROUND.len() as u64), Duration::from_secs(5) / ROUNDS as u32);
     }
 
     #[test]
