@@ -139,7 +139,8 @@ impl Operations {
     /// # Errors
     /// A part of the selection is not there.
     pub fn begin(&self, traces: &mut Traces) -> Result<(), Error> {
-        traces.select(&self.select)
+        traces.select(&self.select)?;
+        traces.number_calls(&mut ())
     }
 
     /// Returns the operations of a trace added up: those that lasted longest together first; messages, and all without times, by

@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 
 use flow_codec::format::names;
-use flow_codec::read::{TestRun, TimeLimits, Trace};
+use flow_codec::read::{Selection, TestRun, ThreadFile, TimeLimits, Trace};
 
 use super::call::{SelectedCall, is_none};
 use super::locate::{Chosen, Located, locate};
@@ -13,7 +13,7 @@ use super::logs::{is_log, trace_of_log, with_calls, without_calls};
 use super::missing::Missing;
 use super::paths::without_dot;
 use super::request::Request;
-use crate::reading::Listener;
+use crate::reading::{Listener, open_selected};
 use crate::select::{
     CallPlace, ContextPattern, Select, Tests, bytes_read, check, expect_times, thread_name,
     threads_of_test,
@@ -197,6 +197,20 @@ impl Traces {
             self.select_call(call, &mut ())?;
         }
         self.expect_times(select.limits)
+    }
+
+    /// Finds out how many calls began before each range that is selected, so that calls have the numbers of their threads.
+    ///
+    /// # Errors
+    /// The events cannot be read.
+    pub fn number_calls(&mut self, listener: &mut impl Listener) -> Result<(), Error> {
+        for trace in &mut self.traces {
+            let mut files = trace.take_files();
+            let numbered = number_parts(&mut files, listener);
+            trace.set_files(files);
+            numbered?;
+        }
+        Ok(())
     }
 
     /// Keeps only a call of the only trace, with all that it called. There is no other thread then.
@@ -388,6 +402,29 @@ impl Traces {
 
 fn has_samples(trace: &Trace) -> bool {
     trace.samples().is_ok_and(|samples| samples.is_some())
+}
+
+/// Finds out how many calls of their threads began before the ranges.
+fn number_parts(files: &mut [ThreadFile], listener: &mut impl Listener) -> Result<(), Error> {
+    let mut of_thread = None;
+    for file in files {
+        let Some(parts) = file.parts().filter(|parts| !parts.is_numbered()) else { continue };
+        let (_, tree) = match of_thread.take().filter(|(id, _)| *id == file.id()) {
+            Some(known) => of_thread.insert(known),
+            None => {
+                let tree = open_selected(&file.whole(), &Selection::all(), listener)?;
+                of_thread.insert((file.id(), tree))
+            }
+        };
+        let tree = tree.whole();
+        let mut numbers = Vec::with_capacity(parts.ranges().len());
+        for range in parts.ranges() {
+            let place = tree.offset(range.start.offset)?;
+            numbers.push(place.unwrap_or(tree.end()).enters);
+        }
+        *file = file.numbered(&numbers);
+    }
+    Ok(())
 }
 
 fn has_calls(trace: &Trace) -> bool {

@@ -58,6 +58,7 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
         _ => Vec::new(),
     };
     source.choose_part(&args.part)?;
+    source.number_calls()?;
     args.when.expect_in(&source.traces)?;
     source.expect_calls()?;
     let trace = source.only("export")?;

@@ -89,6 +89,9 @@ fn open(args: &mut ReplayArgs) -> Result<Source, Failure> {
     // The table has times in every format.
     args.time |= args.is_table() && source.traces.iter().all(has_clock);
     source.choose_part(&args.part)?;
+    if args.merged {
+        source.number_calls()?;
+    }
     // Not checked with --follow: while the program runs, methods that match may come later.
     let named = methods(&args.method, &source.traces)?;
     args.method = named.iter().map(|glob| glob.text().to_owned()).collect();

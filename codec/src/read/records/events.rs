@@ -123,6 +123,12 @@ impl Events {
         self.parts.as_ref().and_then(|parts| parts.0.left_at)
     }
 
+    /// Takes how many calls of the thread began before the range that was begun last, if that is known.
+    #[inline]
+    pub(crate) fn take_calls_before(&mut self) -> Option<u64> {
+        self.parts.as_mut().and_then(|parts| parts.0.calls.take())
+    }
+
     /// Returns the next records that begin before `until`, as far as they are complete in memory; `None` if
     /// they are not read that way.
     #[inline]

@@ -14,6 +14,10 @@ use crate::read::{Parts, Tail};
 #[derive(Debug)]
 pub(crate) struct PartCursor {
     ranges: Arc<[Range<Position>]>,
+    /// How many calls began before each range, if that is known.
+    calls_before: Vec<Option<u64>>,
+    /// The same of the range that has begun, until it is taken.
+    pub(crate) calls: Option<u64>,
     /// The range that is being read, or is read next.
     current: usize,
     has_begun: bool,
@@ -41,9 +45,16 @@ impl PartCursor {
     /// Starts after an offset, as if the ranges had begun there.
     pub(crate) fn new(parts: &Parts, from: Offset) -> Self {
         let from = Position::before(from);
-        let ranges = parts.ranges.iter().filter(|range| range.end > from);
+        let calls_before = |number| parts.calls_before.as_ref()?.get(number).copied();
+        let ranges = parts.ranges.iter().enumerate().filter(|(_, range)| range.end > from);
+        // Of a range that is not read from its beginning, the number is not known.
+        let number = |(number, range): (usize, &Range<Position>)| {
+            calls_before(number).filter(|_| range.start >= from)
+        };
         Self {
-            ranges: ranges.map(|range| range.start.max(from)..range.end).collect(),
+            ranges: ranges.clone().map(|(_, range)| range.start.max(from)..range.end).collect(),
+            calls_before: ranges.map(number).collect(),
+            calls: None,
             current: 0,
             has_begun: false,
             open: 0,
@@ -61,6 +72,7 @@ impl PartCursor {
         }
         self.end = None;
         self.left_at = None;
+        self.calls = self.calls_before.get(self.current).copied().flatten();
         Some(start)
     }
 

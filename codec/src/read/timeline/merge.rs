@@ -255,6 +255,7 @@ impl<'a> Timeline<'a> {
             Some(pending) => pending,
             None if self.progress == Progress::Reading => match self.events.next_record() {
                 Ok(Some((offset, record))) => {
+                    self.calls = self.events.take_calls_before().unwrap_or(self.calls);
                     Pending { offset, record, part_end: self.events.part_end(), done: 0 }
                 }
                 Ok(None) => return self.next_at_end().map(Ok),

@@ -771,6 +771,19 @@ mod tests {
             assert!(found.iter().all(|event| expected.contains(event)), "{found:?} {expected:?}");
             // Exits of frames from before a range are not read.
             assert!(found.len() > expected.len() / 2, "{found:?} {expected:?}");
+            let entries = |file: &ThreadFile| -> Vec<(Offset, u64)> {
+                let events = file.timeline().unwrap().map(|event| event.unwrap());
+                let entries = events.filter(|event| matches!(event.kind, EventKind::Enter(_)));
+                entries.map(|event| (event.position.offset, event.calls)).collect()
+            };
+            let all = entries(file);
+            let before = |range: &std::ops::Range<Position>| {
+                all.iter().filter(|(at, _)| *at < range.start.offset).count() as u64
+            };
+            let part = part.numbered(&ranges.iter().map(before).collect::<Vec<_>>());
+            let in_part = entries(&part);
+            assert!(!in_part.is_empty());
+            assert!(in_part.iter().all(|entry| all.contains(entry)), "{in_part:?} {all:?}");
         }
     }
 

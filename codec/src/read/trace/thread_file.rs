@@ -48,6 +48,8 @@ pub struct ThreadFile {
 pub struct Parts {
     title: String,
     pub(crate) ranges: Arc<[Range<Position>]>,
+    /// How many calls of the thread began before each range, if that is known.
+    pub(crate) calls_before: Option<Arc<[u64]>>,
 }
 
 impl Parts {
@@ -60,7 +62,14 @@ impl Parts {
     /// Ranges that are called `title`: in order, and without overlaps.
     #[must_use]
     pub fn new(title: &str, ranges: &[Range<Position>]) -> Self {
-        Self { title: title.to_owned(), ranges: ranges.into() }
+        Self { title: title.to_owned(), ranges: ranges.into(), calls_before: None }
+    }
+
+    /// Returns whether it is known how many calls of the thread began before each range. Otherwise the calls of a timeline are numbered from
+    /// the beginning of the first range, without those between ranges.
+    #[must_use]
+    pub fn is_numbered(&self) -> bool {
+        self.calls_before.is_some()
     }
 
     /// Returns the name of the ranges for people.
@@ -147,6 +156,16 @@ impl ThreadFile {
     #[must_use]
     pub fn only(&self, title: &str, ranges: &[Range<Position>]) -> Self {
         Self { parts: Some(Arc::new(Parts::new(title, ranges))), ..self.clone() }
+    }
+
+    /// The same ranges, with how many calls of the thread began before each: then its timeline numbers calls as that of the whole thread
+    /// does.
+    #[must_use]
+    pub fn numbered(&self, calls_before: &[u64]) -> Self {
+        let numbered = |parts: &Arc<Parts>| {
+            Arc::new(Parts { calls_before: Some(calls_before.into()), ..(**parts).clone() })
+        };
+        Self { parts: self.parts.as_ref().map(numbered), ..self.clone() }
     }
 
     /// The thread without restriction to ranges.

@@ -266,7 +266,10 @@ impl Calls {
         self.expect_selectable()?;
         let mut runs = Vec::new();
         match (self.source(), self.order) {
-            (Source::Values | Source::Times, _) => traces.select(&self.select)?,
+            (Source::Values | Source::Times, _) => {
+                traces.select(&self.select)?;
+                traces.number_calls(&mut ())?;
+            }
             (Source::Shapes, _) => {
                 // Read before threads are selected: the thread that ran a test may not be among them.
                 runs = traces.read_tests();
