@@ -15,11 +15,13 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use flow_codec::format::test_marks::Outcome;
 use flow_codec::read::{TestRun, TestsOfThread, ThreadFile, Trace};
 use flow_codec::{MethodId, MethodNames, NameForm, ThreadId};
+use flow_query::ask::{CallContexts, ContextsInThread};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
 use parquet::errors::ParquetError;
@@ -55,15 +57,19 @@ pub(crate) struct Parquet<'a> {
     tests: Tests<'a>,
     /// The tests of the current thread.
     tests_of_thread: TestsOfThread,
+    contexts: CallContexts,
+    /// What the current thread works for.
+    contexts_of_thread: ContextsInThread,
     failed: Option<Failure>,
 }
 
 /// A call that has not ended yet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Open {
     method: MethodId,
     entered: Moment,
     test: Option<usize>,
+    context: Option<Rc<str>>,
 }
 
 /// How much was written of a thread.
@@ -193,6 +199,7 @@ impl Columns {
             Column::text("thrown", true),
             Column::few("test", true),
             Column::text("values", true),
+            Column::text("context", true),
         ];
         if is_timed {
             columns.extend(["start_ns", "start_from_ns"].map(Column::number).into_iter().chain(
@@ -369,6 +376,10 @@ impl<'a> Parquet<'a> {
                 calls: runs.iter().map(|run| is_selected(run).then_some(0)).collect(),
             },
             tests_of_thread: TestsOfThread::default(),
+            // What cannot be read is reported when the events are exported.
+            contexts: CallContexts::read(trace, &mut ())
+                .map_or_else(|_| CallContexts::default(), |read| read.0),
+            contexts_of_thread: ContextsInThread::default(),
             failed: None,
         })
     }
@@ -387,7 +398,7 @@ impl<'a> Parquet<'a> {
     }
 
     fn row(&mut self, exit: Option<&Exit<'_>>, values: ValuesOfCall<'_>) {
-        let Some(Open { method, entered, test }) = self.open.pop() else { return };
+        let Some(Open { method, entered, test, context }) = self.open.pop() else { return };
         if self.failed.is_some() {
             return;
         }
@@ -407,6 +418,7 @@ impl<'a> Parquet<'a> {
             thrown.as_deref().into(),
             test.map(|test| test as u64).into(),
             values.json().as_deref().into(),
+            context.as_deref().into(),
             entered.at.into(),
             entered.bounds.from_ns.into(),
             known(entered.bounds.by_ns).into(),
@@ -442,6 +454,7 @@ impl Exporter for Parquet<'_> {
         self.open.clear();
         self.calls = 0;
         self.tests_of_thread = TestsOfThread::new(self.tests.runs, file.id());
+        self.contexts_of_thread = self.contexts.of_thread(file.id());
         self.large = (file.bytes() >= LARGE_BYTES).then(|| {
             let dir = self.dir.join(format!("calls/threads={}", file.id()));
             let files = self.threads.get(&file.id()).map_or(0, |written| written.files);
@@ -455,7 +468,8 @@ impl Exporter for Parquet<'_> {
         if let Some(calls) = test.and_then(|test| self.tests.calls.get_mut(test)?.as_mut()) {
             *calls += 1;
         }
-        self.open.push(Open { method, entered: now, test });
+        let context = self.contexts_of_thread.at(now.position);
+        self.open.push(Open { method, entered: now, test, context });
     }
 
     #[inline]

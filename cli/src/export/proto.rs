@@ -6,6 +6,9 @@ pub(super) trait Fields {
     /// A number. 0 is written too, because some readers distinguish it from an absent field.
     fn number(&mut self, field: u32, value: u64);
 
+    /// A number that takes eight bytes.
+    fn fixed(&mut self, field: u32, value: u64);
+
     /// Text, or the bytes of a message.
     fn bytes(&mut self, field: u32, value: &[u8]);
 
@@ -22,6 +25,11 @@ impl Fields for Vec<u8> {
     fn number(&mut self, field: u32, value: u64) {
         varint(u64::from(field) << 3, self);
         varint(value, self);
+    }
+
+    fn fixed(&mut self, field: u32, value: u64) {
+        varint(u64::from(field) << 3 | 1, self);
+        self.extend_from_slice(&value.to_le_bytes());
     }
 
     fn bytes(&mut self, field: u32, value: &[u8]) {

@@ -1,5 +1,6 @@
 //! `presets=handovers`: what threads hand to each other, and the calls that belong to a request.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use flow_e2e::{Program, flow};
@@ -57,6 +58,21 @@ fn steps(selection: &[&str], out: &Path) -> Vec<String> {
     steps
 }
 
+/// Where the selected steps are: thread, and number there.
+fn places(selection: &[&str], out: &Path) -> BTreeSet<(u64, u64)> {
+    let place =
+        |row: serde_json::Value| (row["thread"].as_u64().unwrap(), row["call"].as_u64().unwrap());
+    let list = |args: &[&str]| -> BTreeSet<_> {
+        rows(&[args, selection].concat(), out).into_iter().map(place).collect()
+    };
+    let places = list(&["calls", "harness.Handed#step", "--values", "--max", "0"]);
+    let only = ["--include", "harness.Handed#step", "--to", "jsonl"];
+    let exported = shown(&[&["export"], &only, selection].concat(), out);
+    let exported = exported.lines().map(|row| place(serde_json::from_str(row).unwrap()));
+    assert_eq!(exported.collect::<BTreeSet<_>>(), places);
+    places
+}
+
 #[test]
 fn a_request_has_exactly_what_it_handed_to_other_threads() {
     on_every_jdk(|jdk| {
@@ -77,6 +93,10 @@ fn a_request_has_exactly_what_it_handed_to_other_threads() {
                 let call = format!("{}:{}", request["thread"], request["call"]);
                 let steps = steps(&["--request", &call], &out);
                 let name = steps[0].split('.').next().unwrap();
+                assert!(
+                    places(&["--request", &call], &out).is_subset(&places(&[], &out)),
+                    "{options}"
+                );
                 let expected = STEPS.map(|step| format!("{name}.{step}"));
                 assert_eq!(steps, expected, "{options}: {call}");
                 let only = ["--include", "harness.Handed"];
@@ -87,6 +107,64 @@ fn a_request_has_exactly_what_it_handed_to_other_threads() {
             all.sort();
             assert_eq!(all, steps(&[], &out), "{options}");
             assert_eq!(all.len(), 2 * STEPS.len());
+        }
+    });
+}
+
+/// The fields of a message: each number with its value, as bytes.
+fn fields(mut message: &[u8]) -> Vec<(u64, Vec<u8>)> {
+    fn varint(message: &mut &[u8]) -> u64 {
+        let len = message.iter().position(|byte| byte & 0x80 == 0).unwrap() + 1;
+        let (bytes, rest) = message.split_at(len);
+        *message = rest;
+        bytes.iter().rev().fold(0, |value, byte| value << 7 | u64::from(byte & 0x7f))
+    }
+    let mut fields = Vec::new();
+    while !message.is_empty() {
+        let key = varint(&mut message);
+        let value = match key & 7 {
+            0 => varint(&mut message).to_le_bytes().to_vec(),
+            kind => {
+                let len = if kind == 1 { 8 } else { varint(&mut message) as usize };
+                let (value, rest) = message.split_at(len);
+                message = rest;
+                value.to_vec()
+            }
+        };
+        fields.push((key >> 3, value));
+    }
+    fields
+}
+
+#[test]
+fn hand_overs_are_flows_of_a_timeline() {
+    on_every_jdk(|jdk| {
+        let options = "include=harness.Handed,presets=handovers";
+        let run = Program::harness(jdk, "Handed").options(options).run();
+        assert_eq!((run.code(), run.errors()), (Some(0), String::new()));
+        for (selection, has_givers) in [(&[][..], true), (&["--include", "harness.Handed"], false)]
+        {
+            let command = [&["export", "--to", "perfetto"], selection].concat();
+            let perfetto =
+                std::process::Command::new(flow()).args(command).arg(run.out()).output().unwrap();
+            let packets = fields(&perfetto.stdout);
+            let events = packets.iter().flat_map(|(_, packet)| fields(packet));
+            let events: Vec<_> =
+                events.filter(|(field, _)| *field == 11).map(|(_, event)| fields(&event)).collect();
+            let flows = |field: u64| -> BTreeSet<Vec<u8>> {
+                let fields = events.iter().flatten().filter(|(number, _)| *number == field);
+                fields.map(|(_, flow)| flow.clone()).collect()
+            };
+            let (begun, ended) = (flows(47), flows(48));
+            assert!(ended.len() >= 2 * 15, "{ended:?}");
+            assert!(ended.is_subset(&begun), "{begun:?} {ended:?}");
+            // Whether the calls that hand over are slices, or instants.
+            let is_instant =
+                |event: &Vec<(u64, Vec<u8>)>| event.contains(&(9, vec![3, 0, 0, 0, 0, 0, 0, 0]));
+            let instants = events
+                .iter()
+                .filter(|event| is_instant(event) && event.iter().any(|(field, _)| *field == 47));
+            assert_eq!(instants.count() == 0, has_givers);
         }
     });
 }

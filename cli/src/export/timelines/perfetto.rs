@@ -3,11 +3,13 @@
 //!
 //! A call is a slice: `SLICE_BEGIN` and `SLICE_END`. Frames that are open at the end have no `SLICE_END`, and
 //! Perfetto shows them as unfinished. Notes and exceptions are instants. A call that an exception ended has
-//! the exception as an argument, and one with values these. Without a clock [a call takes a microsecond](Unit::explained), which the
+//! the exception as an argument, and one with values these. What a call hands to another thread is a flow, from the call to the first one
+//! that runs it; if the call is left out, from an instant in the call around it. Without a clock [a call takes a microsecond](Unit::explained), which the
 //! name of the process explains.
 
 use flow_codec::MethodId;
 use flow_codec::read::{ThreadFile, Trace};
+use flow_query::ask::{HandedCalls, HandedInThread};
 
 use super::super::emit::{Exit, Exporter, Instant, Moment};
 use super::super::labels::{process, program, thread_name};
@@ -30,6 +32,8 @@ mod field {
     pub(super) const EVENT_NAME_ID: u32 = 10;
     pub(super) const EVENT_CATEGORY: u32 = 22;
     pub(super) const EVENT_NAME: u32 = 23;
+    pub(super) const EVENT_FLOWS: u32 = 47;
+    pub(super) const EVENT_ENDING_FLOWS: u32 = 48;
     /// In `DebugAnnotation`.
     pub(super) const ANNOTATION_TEXT: u32 = 6;
     /// In `DebugAnnotation`.
@@ -75,12 +79,27 @@ pub(in crate::export) struct Perfetto<'a> {
     numbers: MethodNumbers,
     /// The sequence of the current thread, and its track.
     sequence: u64,
+    handed: HandedCalls,
+    /// What is handed over in the current thread, from the next call on.
+    in_thread: HandedInThread,
+    /// How many calls of it began before its last event; none at its beginning.
+    calls: Option<u64>,
 }
 
 impl<'a> Perfetto<'a> {
     pub(in crate::export) fn new(trace: &'a Trace, scale: Unit) -> Self {
-        let names = ExportNames::new(trace.methods(), str::to_owned);
-        Self { trace, scale, names, numbers: MethodNumbers::default(), sequence: PROCESS_TRACK }
+        // What cannot be read is reported when the events are exported.
+        let handed = HandedCalls::read(trace, &mut ()).map(|(handed, _)| handed);
+        Self {
+            trace,
+            scale,
+            names: ExportNames::new(trace.methods(), str::to_owned),
+            numbers: MethodNumbers::default(),
+            sequence: PROCESS_TRACK,
+            handed: handed.unwrap_or_default(),
+            in_thread: HandedInThread::default(),
+            calls: None,
+        }
     }
 }
 
@@ -93,6 +112,36 @@ impl Perfetto<'_> {
             packet.message(field::PACKET_TRACK_EVENT, fill);
             packet.number(field::PACKET_SEQUENCE_FLAGS, NEEDED);
         });
+    }
+}
+
+impl Perfetto<'_> {
+    /// Appends what calls that are left out have handed over since the last event.
+    fn hand_over(&mut self, now: Moment, out: &mut Vec<u8>) {
+        let from = self.calls.replace(now.calls);
+        while let Some((call, flow)) =
+            self.in_thread.given.pop_front_if(|(call, _)| *call < now.calls)
+        {
+            // Those before the part that is exported are not in it.
+            if from.is_none_or(|from| call < from) {
+                continue;
+            }
+            self.event(now.at, out, |event| {
+                event.number(field::EVENT_TYPE, INSTANT);
+                event.bytes(field::EVENT_CATEGORY, b"hand-over");
+                event.bytes(field::EVENT_NAME, b"hands over");
+                event.fixed(field::EVENT_FLOWS, flow);
+            });
+        }
+    }
+
+    /// The flows that begin and end with a call.
+    fn flows_at(&mut self, call: u64) -> [Vec<u64>; 2] {
+        let HandedInThread { given, taken, .. } = &mut self.in_thread;
+        let begin = std::iter::from_fn(|| given.pop_front_if(|(number, _)| *number <= call));
+        let ended = std::iter::from_fn(|| taken.pop_front_if(|(calls, _)| calls.start <= call));
+        let ended = ended.filter(|(calls, _)| calls.contains(&call)).map(|(_, flow)| flow);
+        [begin.map(|(_, flow)| flow).collect(), ended.collect()]
     }
 }
 
@@ -118,6 +167,7 @@ impl Exporter for Perfetto<'_> {
     fn begin_thread(&mut self, file: &ThreadFile, out: &mut Vec<u8>) {
         self.sequence += 1;
         self.numbers = MethodNumbers::default();
+        (self.in_thread, self.calls) = (self.handed.of_thread(file.id()), None);
         let name = thread_name(self.trace, file);
         out.message(field::TRACE_PACKET, |packet| {
             packet.number(field::PACKET_SEQUENCE, self.sequence);
@@ -150,12 +200,17 @@ impl Exporter for Perfetto<'_> {
         let (number, is_new) = self.numbers.get(method);
         // 0 means "no name".
         let name_id = u64::from(number) + 1;
+        self.hand_over(now, out);
+        let [begin, end] = self.flows_at(now.calls);
+        self.calls = Some(now.calls + 1);
         out.message(field::TRACE_PACKET, |packet| {
             packet.number(field::PACKET_TIMESTAMP, self.scale.nanos(now.at));
             packet.number(field::PACKET_SEQUENCE, self.sequence);
             packet.message(field::PACKET_TRACK_EVENT, |event| {
                 event.number(field::EVENT_TYPE, SLICE_BEGIN);
                 event.number(field::EVENT_NAME_ID, name_id);
+                begin.iter().for_each(|flow| event.fixed(field::EVENT_FLOWS, *flow));
+                end.iter().for_each(|flow| event.fixed(field::EVENT_ENDING_FLOWS, *flow));
             });
             if is_new {
                 packet.message(field::PACKET_INTERNED, |interned| {
@@ -170,6 +225,7 @@ impl Exporter for Perfetto<'_> {
     }
 
     fn exit(&mut self, exit: Exit<'_>, out: &mut Vec<u8>) {
+        self.hand_over(exit.now, out);
         self.event(exit.now.at, out, |event| {
             event.number(field::EVENT_TYPE, SLICE_END);
             if let Some(class) = exit.thrown() {

@@ -99,15 +99,11 @@ impl Contexts {
         let (spans, of_contexts) = read_contexts(trace, listener)?;
         let spans = self.select(spans)?;
         let (hand_overs, of_hand_overs) = hand_overs_if_recorded(trace, listener)?;
-        let mut of_values: BTreeMap<(Rc<str>, Rc<str>), Vec<ContextSpan>> = BTreeMap::new();
-        for span in spans {
-            of_values.entry((span.key.clone(), span.value.clone())).or_default().push(span);
-        }
         let links = Links::of(&hand_overs);
         let mut parts = Parts::default();
         let sum = |spans: Vec<ContextSpan>| sum(&spans, &links, &mut parts);
         let (mut sums, first_parts): (Vec<_>, Vec<_>) =
-            of_values.into_values().filter_map(sum).unzip();
+            Self::by_value(spans).into_values().filter_map(sum).unzip();
         let (named, of_parts) = parts.name(trace, listener);
         mark_odd(&mut sums, &first_parts, &named);
         sums.sort_by_key(|sum| (sum.begun.estimate_ns, sum.thread, sum.call));
@@ -115,6 +111,17 @@ impl Contexts {
             sums.sort_by_key(|sum| !sum.is_odd);
         }
         Ok((sums, of_contexts.and(of_hand_overs).and(of_parts)))
+    }
+
+    /// The spans of each value.
+    pub(super) fn by_value(
+        spans: Vec<ContextSpan>,
+    ) -> BTreeMap<(Rc<str>, Rc<str>), Vec<ContextSpan>> {
+        let mut of_values: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for span in spans {
+            of_values.entry((span.key.clone(), span.value.clone())).or_default().push(span);
+        }
+        of_values
     }
 
     /// The spans of the key, if there are any.

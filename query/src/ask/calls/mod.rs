@@ -16,6 +16,7 @@ mod contexts;
 mod ended;
 mod ended_contexts;
 mod growing;
+mod linked;
 mod longest;
 mod names;
 mod ways;
@@ -32,6 +33,7 @@ pub use self::contexts::{ContextSum, Contexts};
 pub use self::ended::{EndedCalls, NewlyEnded};
 pub use self::ended_contexts::{EndedContext, EndedContexts, NewContexts};
 pub use self::growing::MissingEvents;
+pub use self::linked::{CallContexts, ContextsInThread, HandedCalls, HandedInThread};
 pub use self::names::ValueNames;
 pub use self::ways::{MethodWays, Way, Ways};
 

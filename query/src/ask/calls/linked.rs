@@ -1,0 +1,156 @@
+//! What belongs to single calls of a trace by its presets: what they hand over, and the contexts that they are in.
+
+use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
+use std::rc::Rc;
+
+use flow_codec::ThreadId;
+use flow_codec::format::marks::Position;
+use flow_codec::read::Trace;
+
+use super::contexts::Contexts;
+use crate::Error;
+use crate::open::{InThread, Links, hand_overs_if_recorded, read_contexts};
+use crate::reading::{Listener, Soundness};
+
+/// What the calls of each thread hand over, and what they run of that.
+#[derive(Debug, Default)]
+pub struct HandedCalls(HashMap<ThreadId, HandedInThread>);
+
+/// What the calls of a thread hand over, and what they run of that. Both have the same number, of the whole trace.
+#[derive(Clone, Default, Debug)]
+#[non_exhaustive]
+pub struct HandedInThread {
+    /// The calls that hand something over, in order, by their numbers in the thread; each with the number of what it hands over.
+    pub given: VecDeque<(u64, u64)>,
+    /// The calls that run what was handed over, in the order of the first of them; each with its number.
+    pub taken: VecDeque<(Range<u64>, u64)>,
+}
+
+impl HandedCalls {
+    /// Reads the hand-overs of a trace; there are none if they were not recorded.
+    pub fn read(trace: &Trace, listener: &mut impl Listener) -> Result<(Self, Soundness), Error> {
+        let (hand_overs, soundness) = hand_overs_if_recorded(trace, listener)?;
+        let mut handed = Self::default();
+        let sections = hand_overs.sections().iter().filter(|section| !section.numbers.is_empty());
+        for (number, section) in (1..).zip(sections) {
+            let Some(give) = hand_overs.give_of(section) else { continue };
+            handed.0.entry(give.thread).or_default().given.push_back((give.number, number));
+            let taken = &mut handed.0.entry(section.thread).or_default().taken;
+            taken.push_back((section.numbers.clone(), number));
+        }
+        for of_thread in handed.0.values_mut() {
+            of_thread.given.make_contiguous().sort_unstable();
+            of_thread.taken.make_contiguous().sort_unstable_by_key(|(calls, _)| calls.start);
+        }
+        Ok((handed, soundness))
+    }
+
+    /// Those of a thread.
+    #[must_use]
+    pub fn of_thread(&self, thread: ThreadId) -> HandedInThread {
+        self.0.get(&thread).cloned().unwrap_or_default()
+    }
+}
+
+/// The contexts that calls are in, also by what was handed to their threads.
+#[derive(Debug, Default)]
+pub struct CallContexts {
+    /// The parts of each thread in which a key has a value, in order.
+    of_threads: HashMap<ThreadId, Rc<[ContextPart]>>,
+}
+
+/// A part of a thread in which a key has a value: `order=17`.
+type ContextPart = (Range<Position>, Rc<str>);
+
+/// The contexts of a thread, position by position.
+#[derive(Clone, Debug, Default)]
+pub struct ContextsInThread {
+    parts: Rc<[ContextPart]>,
+    next: usize,
+    open: Vec<ContextPart>,
+    text: Option<Rc<str>>,
+}
+
+impl CallContexts {
+    /// Reads the contexts of a trace; there are none if they were not recorded.
+    pub fn read(trace: &Trace, listener: &mut impl Listener) -> Result<(Self, Soundness), Error> {
+        let (spans, of_contexts) = match read_contexts(trace, listener) {
+            Err(Error::NotRecorded { .. }) => return Ok((Self::default(), Soundness::Whole)),
+            read => read?,
+        };
+        let (hand_overs, of_hand_overs) = hand_overs_if_recorded(trace, listener)?;
+        let links = Links::of(&hand_overs);
+        let mut of_threads: HashMap<ThreadId, Vec<ContextPart>> = HashMap::new();
+        for spans in Contexts::by_value(spans).into_values() {
+            let Some(first) = spans.first() else { continue };
+            let text: Rc<str> = format!("{}={}", first.key, first.value).into();
+            let events: Vec<InThread> =
+                spans.iter().map(|span| (span.thread, span.range.clone())).collect();
+            for part in links.parts_of(&events) {
+                let of_thread = of_threads.entry(part.thread).or_default();
+                of_thread.extend(part.ranges.into_iter().map(|range| (range, text.clone())));
+            }
+        }
+        let in_order = |(thread, mut parts): (ThreadId, Vec<ContextPart>)| {
+            parts.sort_by(|(one, text), (other, than)| {
+                one.start.cmp(&other.start).then_with(|| text.cmp(than))
+            });
+            (thread, parts.into())
+        };
+        let of_threads = of_threads.into_iter().map(in_order).collect();
+        Ok((Self { of_threads }, of_contexts.and(of_hand_overs)))
+    }
+
+    /// Those of a thread.
+    #[must_use]
+    pub fn of_thread(&self, thread: ThreadId) -> ContextsInThread {
+        let parts = self.of_threads.get(&thread).cloned().unwrap_or_default();
+        ContextsInThread { parts, ..ContextsInThread::default() }
+    }
+}
+
+impl ContextsInThread {
+    /// The context at a position that is not before the last one: `order=17 user=eve`.
+    pub fn at(&mut self, position: Position) -> Option<Rc<str>> {
+        let was_open = self.open.len();
+        self.open.retain(|(range, _)| range.end > position);
+        let mut is_new = self.open.len() < was_open;
+        while let Some(part) =
+            self.parts.get(self.next).filter(|(range, _)| range.start <= position)
+        {
+            self.next += 1;
+            if part.0.end > position {
+                self.open.push(part.clone());
+                is_new = true;
+            }
+        }
+        if is_new {
+            let mut texts: Vec<&str> = self.open.iter().map(|(_, text)| &**text).collect();
+            texts.sort_unstable();
+            texts.dedup();
+            self.text = (!texts.is_empty()).then(|| texts.join(" ").into());
+        }
+        self.text.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flow_codec::Offset;
+
+    use super::*;
+
+    #[test]
+    fn a_call_is_in_each_part_around_it() {
+        let at = |offset: u64| Position::before(Offset::new(offset));
+        let part = |range: Range<u64>, text: &str| (at(range.start)..at(range.end), text.into());
+        let parts = [part(1..9, "b=1"), part(2..4, "a=2"), part(4..6, "a=3"), part(5..5, "c=4")];
+        let mut contexts = ContextsInThread { parts: parts.into(), ..Default::default() };
+        let texts =
+            (0..11).map(|offset| contexts.at(at(offset)).as_deref().unwrap_or("-").to_owned());
+        let expected =
+            ["-", "b=1", "a=2 b=1", "a=2 b=1", "a=3 b=1", "a=3 b=1", "b=1", "b=1", "b=1"];
+        assert_eq!(texts.collect::<Vec<_>>(), [&expected[..], &["-", "-"]].concat());
+    }
+}
