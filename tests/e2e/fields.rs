@@ -179,6 +179,14 @@ fn a_lost_update_is_seen_among_the_events_of_all_threads() {
         let threads: std::collections::BTreeSet<_> =
             accesses[2..].iter().map(|(thread, _)| thread).collect();
         assert_eq!(threads.len(), 2, "{text}");
+        // Main reads the field after both have ended, and leaves nothing in between that has a number.
+        let text = shown(&["replay", "--merged", "--values", "--format", "json"], &run.out());
+        let rows = text.lines().map(|row| serde_json::from_str::<serde_json::Value>(row).unwrap());
+        let (accesses, calls): (Vec<_>, Vec<_>) = rows.partition(|row| row["mark"] == "values");
+        let last = accesses.last().unwrap();
+        assert_eq!(last["text"], "read LostUpdate.taken = 1", "{text}");
+        assert_eq!(last["certain"], false, "the other threads may have ended later: {text}");
+        assert!(calls.iter().all(|call| call["certain"] == true), "{text}");
     });
 }
 

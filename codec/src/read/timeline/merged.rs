@@ -1,7 +1,9 @@
 //! The events of all threads in one order.
 //!
 //! With sequence numbers (`order=total`) the order is exact. What has no number, such as a note or an event after a gap,
-//! comes directly after the event before it in its thread. Without numbers, it follows from times:
+//! comes directly after the event before it in its thread; results of calls, and accesses to fields and elements, directly before
+//! the next one that has a number. Such an access happened between the two, so it [is certain](MergedItem::Event::is_certain) only
+//! if no other thread did anything meanwhile. Without numbers, the order follows from times:
 //!
 //! Within a thread, the order of events is exact. Two events of different threads have a known order only if their
 //! bounds do not overlap. The merged order contradicts no known order; where none is known, it keeps the events of a
@@ -25,18 +27,22 @@
 //! Memory: that of the timelines of the threads that are alive at an instant.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use super::event::{EventKind, TimelineEvent};
 use super::merge::Timeline;
 use crate::format::instructions::Step;
 use crate::format::manifest::{Order, Timing};
 use crate::format::marks::Mark;
+use crate::format::values::Role;
 use crate::read::{Bounds, Tail, ThreadFile, Trace};
 use crate::{Error, Offset, Result, ThreadId};
 
 /// The start of a thread is noted when its first event has been recorded, so that event may be this much earlier.
 const START_DELAY_NS: u64 = 10_000_000;
+
+/// Up to this many events of a thread are read in advance, to know the number that comes after an access.
+const MOST_AHEAD: usize = 256;
 
 /// What a [`Merged`] order yields. Threads are indexes of [`Trace::files`].
 #[derive(Debug)]
@@ -187,10 +193,51 @@ struct Waiting {
 struct Head<'a> {
     thread: usize,
     event: TimelineEvent,
-    /// If events have numbers: that of the event, or else of the one before it.
+    /// If events have numbers: that of the event, or else of the one before it, or of the one after a delayed one.
     number: Option<u64>,
+    /// The number before the event in its thread.
+    since: u64,
+    /// Whether it comes directly before the next event that has a number.
+    is_delayed: bool,
     timeline: Events<'a>,
+    /// Further events that were read.
+    ahead: VecDeque<Result<TimelineEvent>>,
     turn: Turn,
+}
+
+impl Head<'_> {
+    /// Lets an access come directly before the next event of its thread that has a number. One that is read with arguments
+    /// becomes an event of its own: these belong to the entry.
+    fn delay(&mut self) {
+        let EventKind::Values(values) = &mut self.event.kind else { return };
+        let is_late = |role: Role| role.is_access() || matches!(role, Role::Result | Role::Message);
+        let Some(first) = values.iter().position(|value| is_late(value.role)) else { return };
+        let late = values.split_off(first);
+        if first > 0 {
+            let TimelineEvent { position, time, calls, number, .. } = self.event;
+            let kind = EventKind::Values(late);
+            self.ahead.push_front(Ok(TimelineEvent { position, time, calls, number, kind }));
+            return;
+        }
+        *values = late;
+        let Some(number) = &mut self.number else { return };
+        while self.ahead.len() < MOST_AHEAD && !self.ahead.iter().any(is_numbered) {
+            let Some(next) = self.timeline.next() else { break };
+            self.ahead.push_back(next);
+        }
+        let next = self.ahead.iter().find(|event| is_numbered(event));
+        match next.and_then(|event| event.as_ref().ok()?.number) {
+            Some(next) => (*number, self.is_delayed) = (next.max(*number), true),
+            // The thread ends.
+            None if self.ahead.len() < MOST_AHEAD => (*number, self.is_delayed) = (u64::MAX, true),
+            None => {}
+        }
+    }
+}
+
+/// Returns whether an event has a number.
+fn is_numbered(event: &Result<TimelineEvent>) -> bool {
+    event.as_ref().is_ok_and(|event| event.number.is_some())
 }
 
 impl std::fmt::Debug for Head<'_> {
@@ -427,7 +474,7 @@ impl<'a> Merged<'a> {
         match timeline {
             Ok(timeline) => {
                 let number = self.unnumbered.is_some().then_some(0);
-                self.next_of(thread, number, timeline)
+                self.next_of(thread, (number, 0), timeline, VecDeque::new())
             }
             Err(error) => {
                 self.ready.push(MergedItem::Damage { thread, error });
@@ -443,16 +490,24 @@ impl<'a> Merged<'a> {
     fn next_of(
         &mut self,
         thread: usize,
-        last: Option<u64>,
+        (last, since): (Option<u64>, u64),
         mut timeline: Events<'a>,
+        mut ahead: VecDeque<Result<TimelineEvent>>,
     ) -> Option<Head<'a>> {
         loop {
-            match timeline.next() {
+            match ahead.pop_front().or_else(|| timeline.next()) {
                 Some(Ok(event)) => {
                     // Whatever the marks contain, numbers never go back.
                     let number = last.map(|last| event.number.map_or(last, |own| own.max(last)));
                     let turn = self.turns.as_mut().map_or(Turn::Due, |of| of.next(thread, &event));
-                    return Some(Head { thread, event, number, timeline, turn });
+                    let is_delayed = false;
+                    let mut head =
+                        Head { thread, event, number, since, is_delayed, timeline, ahead, turn };
+                    // Of a trace that grows, what comes later is not there yet.
+                    if number.is_some() && self.turns.is_none() {
+                        head.delay();
+                    }
+                    return Some(head);
                 }
                 Some(Err(error)) => self.ready.push(MergedItem::Damage { thread, error }),
                 None => {
@@ -527,9 +582,9 @@ impl Turns<'_> {
 }
 
 impl Merged<'_> {
-    /// Records that this event is the next one. Returns whether all events of other threads before it certainly happened
-    /// before it.
-    fn place(&mut self, thread: usize, event: &TimelineEvent) -> bool {
+    /// Records that this event is the next one; of a delayed one with the number before it in its thread. Returns whether all events
+    /// of other threads before it certainly happened before it.
+    fn place(&mut self, thread: usize, event: &TimelineEvent, delayed: Option<u64>) -> bool {
         let Bounds { from_ns, by_ns } = event.time.bounds;
         let Some(unnumbered) = &mut self.unnumbered else {
             let is_certain = self.latest.is_before(thread, from_ns);
@@ -538,12 +593,17 @@ impl Merged<'_> {
         };
         unnumbered.retain(|other, by_ns| *other == thread || *by_ns >= from_ns);
         let others = unnumbered.len() - usize::from(unnumbered.contains_key(&thread));
+        if let Some(since) = delayed {
+            return others == 0 && self.number <= since;
+        }
         let is_in_order = event.number.is_none_or(|number| number >= self.number);
         match event.number {
             Some(number) => {
                 self.number = number.max(self.number);
                 unnumbered.remove(&thread)
             }
+            // The arguments of the call that was entered.
+            None if matches!(event.kind, EventKind::Values(_)) && self.turns.is_none() => None,
             None => unnumbered.insert(thread, by_ns),
         };
         others == 0 && is_in_order
@@ -569,10 +629,13 @@ impl Iterator for Merged<'_> {
                 // What is wrong before it, and the ends of other threads, are known.
                 return if self.ready.is_empty() { None } else { Some(self.ready.remove(0)) };
             }
-            let Head { thread, event, number, timeline, .. } = head;
+            let Head { thread, event, number, since, is_delayed, timeline, ahead, .. } = head;
             self.last = Some(thread);
-            let is_certain = self.place(thread, &event);
-            let next = self.next_of(thread, number, timeline);
+            let is_certain = self.place(thread, &event, is_delayed.then_some(since));
+            // A run of exits has as many numbers.
+            let last = event.number.map(|number| number + event.count().get() - 1);
+            let since = last.map_or(since, |last| last.max(since));
+            let next = self.next_of(thread, (number, since), timeline, ahead);
             self.current = next;
             let item = MergedItem::Event { thread, event, is_certain };
             if self.ready.is_empty() {
