@@ -240,12 +240,15 @@ pub(crate) struct DiffArgs {
     #[arg(value_name = "BEFORE", default_value = DEFAULT_DIR, value_hint = ValueHint::AnyPath)]
     pub(crate) before: PathBuf,
     /// The trace of the second run, or the second call; without it, flow compares two tests or two threads of the first, or the last two
-    /// runs if that is a folder of recordings
+    /// runs if that is a folder of recordings. A test or thread of another trace is --test TRACE::NAME or --thread TRACE::NAME
     #[arg(value_name = "AFTER", value_hint = ValueHint::AnyPath)]
     pub(crate) after: Option<PathBuf>,
     /// The trace that has the calls BEFORE and AFTER [default: flow-trace]
     #[arg(value_name = "DIR", value_hint = ValueHint::AnyPath)]
     pub(crate) dir: Option<PathBuf>,
+    /// Whether each side is one test or one thread, by names that each have their trace.
+    #[arg(skip)]
+    pub(crate) has_named_sides: bool,
     #[command(flatten)]
     pub(crate) part: PartArgs,
     /// Output format; json writes one object per line; the last three are for a comparison with flow.lock
@@ -446,7 +449,7 @@ impl DiffArgs {
 
     /// Refuses flags that a comparison of methods, by samples or by calls, does not have. Returns the second run.
     pub(crate) fn expect_methods(&self, of_samples: bool) -> Result<&PathBuf, Failure> {
-        let Some(after) = &self.after else {
+        let Some(after) = self.after.as_ref().filter(|_| !self.has_named_sides) else {
             let text = "samples and methods of two runs are compared: name a second trace";
             return Err(Failure::Usage(text.to_owned()));
         };
@@ -465,10 +468,15 @@ impl DiffArgs {
         Ok(after)
     }
 
-    /// Returns whether two threads of one run are compared, not two tests.
+    /// Returns whether two parts are compared, of one run or by names that have their trace: not all that two runs have in common.
+    pub(crate) fn compares_parts(&self) -> bool {
+        self.after.is_none() || self.has_named_sides
+    }
+
+    /// Returns whether two threads are compared, not two tests.
     pub(crate) fn compares_threads(&self) -> bool {
         let (tests, threads) = (&self.part.tests.patterns, &self.part.threads.patterns);
-        self.after.is_none() && tests.is_empty() && threads.len() == 2
+        self.compares_parts() && tests.is_empty() && threads.len() == 2
     }
 
     /// How the verb ends if the runs differ, or do not.

@@ -80,7 +80,7 @@ fn find(
         None if args.compares_threads() => asked.pairing_all(),
         None => asked,
     };
-    asked = if args.after.is_none() { asked.of_one_run() } else { asked };
+    asked = if args.compares_parts() { asked.of_one_run() } else { asked };
     asked = if sides.are_behaviours { asked.as_behaviours() } else { asked };
     asked = if args.unordered { asked.in_any_order() } else { asked };
     Ok(asked.find(sources.each_ref().map(|(_, source)| &source.traces), progress)?)

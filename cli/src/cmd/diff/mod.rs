@@ -38,6 +38,7 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     if let Some(sides) = calls::named(args)? {
         return calls::run(args, sides, out);
     }
+    let args = &sides::with_traces(args)?;
     if args.part.request.is_some() || args.part.context.is_some() {
         let text = "--request and --context are for one trace; two calls are compared by flow diff CALL CALL";
         return Err(Failure::Usage(text.to_owned()));
@@ -55,16 +56,21 @@ pub(crate) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
         return baseline::run(args, out);
     }
     let args = &of_runs(args)?;
+    if args.has_named_sides && (args.methods || args.rows.samples) {
+        let text = "--methods and --samples compare whole runs: name two traces";
+        return Err(Failure::Usage(text.to_owned()));
+    }
     if args.methods {
         return methods::run(args, false, [None, None], out);
     }
     let dirs = [&args.before, args.after.as_ref().unwrap_or(&args.before)];
-    let are_logs = args.after.is_some() && dirs.iter().all(|dir| is_log(dir));
+    let are_runs = args.after.is_some() && !args.has_named_sides;
+    let are_logs = are_runs && dirs.iter().all(|dir| is_log(dir));
     if args.rows.samples || are_logs && args.may_be_of_samples() {
         return methods::run(args, true, [None, None], out);
     }
     let [before, after] = Source::open_two(dirs.map(PathBuf::as_path))?;
-    if args.after.is_some() && args.may_be_of_samples() {
+    if are_runs && args.may_be_of_samples() {
         let is_sampled = |dir: &Path, source: &Source| is_log(dir) || source.has_only_samples();
         if is_sampled(dirs[0], &before) && is_sampled(dirs[1], &after) {
             let opened = [Some(before), Some(after)];
@@ -114,16 +120,8 @@ fn compare(
     let mut status = Status::Done;
     let mut paired = TestPairs::default();
     let mut tests = ComparedTests::default();
-    match (&args.after, &args.part.tests.patterns[..]) {
-        (Some(_), _) => {
-            for (run, source) in &mut runs {
-                if !args.is_exact() {
-                    status = status.and(paired.add(*run, source, args, &mut progress)?);
-                }
-                source.choose_tests(&args.part.tests)?;
-            }
-        }
-        (None, [before, after]) => {
+    match &args.part.tests.patterns[..] {
+        [before, after] if args.compares_parts() => {
             for ((_, source), pattern) in runs.iter_mut().zip([before, after]) {
                 let pattern = TestArgs::one(pattern);
                 tests.add(source, &pattern)?;
@@ -131,7 +129,15 @@ fn compare(
             }
         }
         // Two threads.
-        (None, _) => {}
+        _ if args.compares_parts() => {}
+        _ => {
+            for (run, source) in &mut runs {
+                if !args.is_exact() {
+                    status = status.and(paired.add(*run, source, args, &mut progress)?);
+                }
+                source.choose_tests(&args.part.tests)?;
+            }
+        }
     }
     if !args.compares_threads() {
         // Only now: another thread may have run a test, whose marks name the threads that helped it.
@@ -154,7 +160,7 @@ fn compare(
     drop(progress);
     paired.print(args, out)?;
     print(&diff, args, out)?;
-    if args.after.is_none() && args.format.of_screen() == Some(Format::Text) {
+    if args.compares_parts() && args.format.of_screen() == Some(Format::Text) {
         out.note(BY_PATH)?;
     }
     Ok(status.and(args.status(!diff.changes().is_empty())))

@@ -6,6 +6,7 @@ use flow_codec::NameForm;
 use flow_query::analysis::{Change, ChangeKind, Counts, Diff, PathId};
 use flow_query::rows::{Cell, Chain, ChangeRow, NameColumns};
 
+use super::sides::Sides;
 use crate::args::{By, DiffArgs, Format};
 use crate::cmd::line_limit;
 use crate::failure::Failure;
@@ -78,16 +79,9 @@ fn heading(diff: &Diff, changes: &[Change], args: &DiffArgs, out: &mut Out) -> R
         By::Cpu | By::Wall => duration(number),
     };
     let width = amount(calls.before).chars().count().max(amount(calls.after).chars().count());
-    let of_test = |index: usize| match args.after {
-        None => args.part.tests.patterns.get(index).map(|test| format!(", test {test}")),
-        Some(_) => None,
-    };
-    let after = args.after.as_ref().unwrap_or(&args.before);
-    for (index, what, calls, dir) in
-        [(0, "before", calls.before, &args.before), (1, "after", calls.after, after)]
-    {
-        let dir = dir.display().to_string() + &of_test(index).unwrap_or_default();
-        writeln!(out, "{what:<6}  {:>width$}  {}", amount(calls), escaped(&dir))?;
+    let [before, after] = Sides::of(args).titles;
+    for (what, calls, title) in [("before", calls.before, before), ("after", calls.after, after)] {
+        writeln!(out, "{what:<6}  {:>width$}  {}", amount(calls), escaped(&title))?;
     }
     let count = |kind| changes.iter().filter(|change| change.kind == kind).count() as u64;
     if changes.is_empty() {

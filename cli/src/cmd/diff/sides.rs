@@ -1,9 +1,13 @@
 //! What `flow diff --exact` compares, and what its sides are called.
 
+use std::path::{Path, PathBuf};
+
 use flow_codec::read::CallTimes;
 use flow_query::open::SelectedCall;
 
 use crate::args::DiffArgs;
+use crate::failure::Failure;
+use crate::input::flags::DEFAULT_DIR;
 
 /// What is compared, for people.
 pub(super) struct Sides {
@@ -21,7 +25,7 @@ pub(super) struct Sides {
 }
 
 impl Sides {
-    /// Two runs, or two tests or threads of one.
+    /// Two runs, or two tests or threads.
     pub(super) fn of(args: &DiffArgs) -> Self {
         let after = args.after.as_ref().unwrap_or(&args.before);
         let titles = [(0, &args.before), (1, after)].map(|(index, dir)| {
@@ -29,10 +33,10 @@ impl Sides {
             let test = part.tests.patterns.get(index).map(|test| format!(", test {test}"));
             let thread =
                 part.threads.patterns.get(index).map(|thread| format!(", thread {thread}"));
-            let compared = match args.after {
-                None if args.compares_threads() => thread,
-                None => test,
-                Some(_) => None,
+            let compared = match args.compares_parts() {
+                true if args.compares_threads() => thread,
+                true => test,
+                false => None,
             };
             dir.display().to_string() + &compared.unwrap_or_default()
         });
@@ -66,4 +70,40 @@ impl Sides {
     pub(super) fn noun(&self) -> &'static str {
         if self.calls.is_some() { "call" } else { "thread" }
     }
+}
+
+/// Takes the traces from the names of two tests or threads, `TRACE::NAME`; one without a trace is of BEFORE.
+pub(super) fn with_traces(args: &DiffArgs) -> Result<DiffArgs, Failure> {
+    let mut args = args.clone();
+    let part = &mut args.part;
+    let (flag, names) = match part.tests.patterns.is_empty() {
+        true => ("--thread", &mut part.threads.patterns),
+        false => ("--test", &mut part.tests.patterns),
+    };
+    let split: Vec<_> = names.iter().map(|name| trace_of(name)).collect();
+    if split.iter().all(|(trace, _)| trace.is_none()) {
+        return Ok(args);
+    }
+    let usage = |text: String| Err(Failure::Usage(text));
+    let [(before, one), (after, other)] = &split[..] else {
+        return usage(format!("two are compared: {flag} TRACE::NAME {flag} TRACE::NAME"));
+    };
+    let is_named = args.before != Path::new(DEFAULT_DIR);
+    if args.after.is_some() || is_named && before.is_some() && after.is_some() {
+        return usage(format!("{flag} names the trace already: leave out BEFORE and AFTER"));
+    }
+    let [before, after] = [before, after].map(|trace| trace.clone().unwrap_or(args.before.clone()));
+    *names = [one, other].map(|name| (*name).to_owned()).to_vec();
+    args.after = Some(after).filter(|after| *after != before);
+    (args.before, args.has_named_sides) = (before, true);
+    Ok(args)
+}
+
+/// The trace and the rest of `TRACE::NAME`. What is before the colons is a trace if there is such a file.
+fn trace_of(name: &str) -> (Option<PathBuf>, &str) {
+    let parts = name
+        .match_indices("::")
+        .filter_map(|(at, colons)| Some((name.get(..at)?, name.get(at + colons.len()..)?)));
+    let mut parts = parts.filter(|(trace, _)| Path::new(trace).exists());
+    parts.next().map_or((None, name), |(trace, rest)| (Some(PathBuf::from(trace)), rest))
 }
