@@ -312,7 +312,7 @@ mod tests {
     fn the_presets_of_flow_are_valid() {
         let file = PresetFile::parse(BUILT_IN, BUILT_IN_PLACE).unwrap();
         let names: Vec<_> = file.names().map(|(name, _)| name.to_owned()).collect();
-        assert_eq!(names, ["sql", "http", "log", "handovers", "context"]);
+        assert_eq!(names, ["sql", "http", "log", "handovers", "coroutines", "context"]);
         assert!(file.names().all(|(_, about)| !about.is_empty()));
         assert_eq!(file.choose(&["slq".to_owned()]).unwrap_err(), "slq");
     }

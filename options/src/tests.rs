@@ -38,7 +38,7 @@ fn presets_are_chosen_by_name_and_a_file_adds_some() {
     for (text, expected) in [
         (
             "presets=sqll",
-            "there is no preset 'sqll'; there are sql, http, log, handovers, context, and those of a file that presets-file= names",
+            "there is no preset 'sqll'; there are sql, http, log, handovers, coroutines, context, and those of a file that presets-file= names",
         ),
         ("presets=sql,engine=events", "needs engine=instrument"),
         ("presets=sql,format=jsonl", "format=jsonl has no place for it"),

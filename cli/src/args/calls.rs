@@ -57,9 +57,9 @@ pub(crate) struct CallsArgs {
     /// The name of a shape, which --by shape shows, or methods: a pattern as for --include; with --sql, --http, --log and --preset
     /// a text; with --by context a key, such as order
     ///
-    /// --slowest, --follow, --by context and presets do not need it: without it, they show all. Then a single word is the trace, if there is one
+    /// --slowest, --follow, --coroutines, --by context and presets do not need it: without it, they show all. Then a single word is the trace, if there is one
     /// of this name.
-    #[arg(value_name = "SHAPE|METHOD", required_unless_present_any = ["by", "slowest", "around", "follow", "presets"])]
+    #[arg(value_name = "SHAPE|METHOD", required_unless_present_any = ["by", "slowest", "around", "follow", "coroutines", "presets"])]
     pub(crate) what: Option<String>,
     /// Show calls in groups: by what they did, by who called them, or by what threads worked for
     #[arg(long, value_name = "WHAT", group = "calls_view", help_heading = VIEWS)]
@@ -105,12 +105,17 @@ pub(crate) struct CallsArgs {
     /// With --by context, show each value when a thread no longer has it, without what the thread handed to others.
     #[arg(long, conflicts_with_all = ["slowest", "around", "within", "request", "context", "presets"], help_heading = VIEWS)]
     pub(crate) follow: bool,
+    /// Show calls of suspend functions and lambdas of Kotlin, each once with all its resumptions: from the first entry to the last exit
+    ///
+    /// In the order in which they began, with --slowest the longest. Needs a recording with flow record --coroutines.
+    #[arg(long, conflicts_with_all = ["by", "around", "follow", "presets"], help_heading = VIEWS)]
+    pub(crate) coroutines: bool,
     /// Show only calls with a value such as 'arg0 == null', with their values; repeatable, then all must hold
     #[arg(long = "where", value_name = "CONDITION", help_heading = SELECTION)]
     #[arg(conflicts_with = "by")]
     pub(crate) conditions: Vec<ValueCondition>,
-    /// Show only calls that were left in this way; not with --slowest, --by and --around
-    #[arg(long, value_name = "HOW", conflicts_with = "calls_view")]
+    /// Show only calls that were left in this way; not with --by and --around
+    #[arg(long, value_name = "HOW", conflicts_with_all = ["by", "around"])]
     #[arg(help_heading = SELECTION)]
     pub(crate) outcome: Option<HowLeft>,
     #[command(flatten)]
@@ -135,6 +140,7 @@ pub(crate) enum CallsQuestion {
     WithValues(GrepArgs),
     ByShape(ShapesArgs),
     Slowest(SlowestArgs),
+    Coroutines(GrepArgs),
     Around(AroundArgs),
     Followed(FollowArgs),
     Contexts(ContextsArgs),
@@ -217,6 +223,8 @@ pub(crate) struct GrepArgs {
     pub(crate) slowest: Option<u64>,
     pub(crate) conditions: Vec<ValueCondition>,
     pub(crate) outcome: Option<HowLeft>,
+    /// Whether values are shown.
+    pub(crate) has_values: bool,
     pub(crate) max: Option<u64>,
     pub(crate) verbose: bool,
 }
@@ -242,6 +250,7 @@ pub(crate) struct SlowestArgs {
     pub(crate) source: SourceArgs,
     pub(crate) part: PartArgs,
     pub(crate) when: TimeArgs,
+    pub(crate) outcome: Option<HowLeft>,
     pub(crate) verbose: bool,
 }
 
@@ -260,16 +269,20 @@ impl CallsArgs {
         if self.by == Some(GroupBy::Context) {
             return self.contexts();
         }
+        if self.coroutines {
+            return self.of_coroutines();
+        }
         if let Some(count) = self.slowest {
             self.expect("the slowest calls", &["--test", "--include", "--exclude", "--own"], true)?;
             let (method, source) = self.method_and_source();
             let (part, when) = (part.clone(), self.when.clone());
             if self.values || !self.conditions.is_empty() {
                 let asked = self.with_values(method, source);
-                let asked = GrepArgs { slowest: Some(count), outcome: None, max: None, ..asked };
+                let asked = GrepArgs { slowest: Some(count), max: None, ..asked };
                 return Ok(CallsQuestion::WithValues(asked));
             }
-            let slowest = SlowestArgs { count, method, source, part, when, verbose };
+            let outcome = self.outcome;
+            let slowest = SlowestArgs { count, method, source, part, when, outcome, verbose };
             return Ok(CallsQuestion::Slowest(slowest));
         }
         if let Some(call) = &self.around {
@@ -278,10 +291,7 @@ impl CallsArgs {
         if self.follow {
             return self.followed().map(CallsQuestion::Followed);
         }
-        let Some(what) = self.what.clone() else {
-            let text = "--by shape needs a METHOD: a pattern as for --include";
-            return Err(Failure::Usage(text.to_owned()));
-        };
+        let what = self.expect_what()?;
         let (source, threads) = (self.source.clone(), part.threads.clone());
         Ok(if self.by.is_some() {
             let flags = ["--test", "--include", "--exclude", "--own", "--max"];
@@ -312,6 +322,39 @@ impl CallsArgs {
         })
     }
 
+    /// The shape or the methods, without which there is no answer.
+    fn expect_what(&self) -> Result<String, Failure> {
+        let Some(what) = self.what.clone() else {
+            let text = "--by shape needs a METHOD: a pattern as for --include";
+            return Err(Failure::Usage(text.to_owned()));
+        };
+        let is_default = self.source.dir == Path::new(DEFAULT_DIR);
+        if is_default && !self.source.dir.exists() && Path::new(&what).exists() {
+            let by = if self.by.is_some() { "--by shape " } else { "" };
+            return Err(Failure::Usage(format!(
+                "METHOD is missing: flow calls {by}METHOD {what}; without one: --slowest N"
+            )));
+        }
+        Ok(what)
+    }
+
+    /// Coroutines, each with all its parts.
+    fn of_coroutines(&self) -> Result<CallsQuestion, Failure> {
+        self.expect("coroutines", &["--max"], true)?;
+        let part = &self.part;
+        let others = given(&[
+            ("--thread", !part.threads.patterns.is_empty()),
+            ("--in", part.within.is_some()),
+            ("--request", part.request.is_some()),
+            ("--context", part.context.is_some()),
+            ("--slowest with --max", self.slowest.is_some() && self.max.is_some()),
+        ]);
+        expect("coroutines", &others, &[])?;
+        let (method, source) = self.method_and_source();
+        let asked = self.with_values(method, source);
+        Ok(CallsQuestion::Coroutines(GrepArgs { slowest: self.slowest, ..asked }))
+    }
+
     /// Asks for calls with their values.
     fn with_values(&self, method: Option<String>, source: SourceArgs) -> GrepArgs {
         GrepArgs {
@@ -322,6 +365,7 @@ impl CallsArgs {
             slowest: None,
             conditions: self.conditions.clone(),
             outcome: self.outcome,
+            has_values: self.values || !self.conditions.is_empty(),
             max: self.max,
             verbose: self.verbose,
         }

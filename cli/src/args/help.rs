@@ -225,6 +225,8 @@ Examples:
   flow calls --by context order
   flow calls --slowest 20                    the longest calls
   flow calls 'Orders#total' --slowest 5 --values
+  flow calls --slowest 5 --outcome exception
+  flow calls --coroutines --slowest 5        suspend functions, each call once
   flow calls 'Orders#total' --min-duration 5ms --time 1.5s..2s
   flow calls 'com.app.Orders#total' --outcome exception
   flow calls 'Orders#total' --test '*.totalOfNothing'

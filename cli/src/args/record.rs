@@ -168,11 +168,15 @@ pub(crate) struct AgentArgs {
     #[arg(help_heading = WHAT)]
     #[arg(long)]
     pub(crate) handovers: bool,
+    /// Record which call of a suspend function of Kotlin a resumption continues, too; for calls --coroutines
+    #[arg(help_heading = WHAT)]
+    #[arg(long)]
+    pub(crate) coroutines: bool,
     /// Record what threads work for, too: Flow.context, MDC, OpenTelemetry; for calls --by context, and --context
     #[arg(help_heading = WHAT)]
     #[arg(long)]
     pub(crate) context: bool,
-    /// Record what this preset is about, too: sql, http, log, handovers, context, or one of a file; repeatable
+    /// Record what this preset is about, too: sql, http, log, handovers, coroutines, context, or one of a file; repeatable
     #[arg(help_heading = WHAT)]
     #[arg(long, value_name = "NAME")]
     pub(crate) preset: Vec<String>,
@@ -231,6 +235,7 @@ impl AgentArgs {
             ("http", self.http),
             ("log", self.log),
             ("handovers", self.handovers),
+            ("coroutines", self.coroutines),
             ("context", self.context),
         ];
         let mut chosen: Vec<_> = flags.into_iter().filter(|(_, is_set)| *is_set).collect();

@@ -9,10 +9,11 @@ use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, MarkEncoder, Position};
 use flow_query::rows::{
     ActiveMethodRow, ActiveThreadRow, AffectedRow, AroundRow, CallRow, ChangeRow, CheckRow, Column,
-    ColumnKind, ContextRow, CoroutineRow, ExactRow, ExceptionColumns, FindRow, FindingRow,
-    FlakyRow, FrameRow, GraphRow, GrepRow, IndexRow, InfoRow, LineRow, LockRow, MarkRow, MethodRow,
-    NeverCalledRow, NoteRow, OperationCallRow, OperationRow, OverviewRow, PathColumns, ReachedRow,
-    RefreshRow, Row, RunRow, ShapeRow, SlowRow, StepRow, SumRow, TestColumns, ThreadRow, WaitRow,
+    ColumnKind, ContextRow, CoroutineCallRow, CoroutineRow, ExactRow, ExceptionColumns, FindRow,
+    FindingRow, FlakyRow, FrameRow, GraphRow, GrepRow, IndexRow, InfoRow, LineRow, LockRow,
+    MarkRow, MethodRow, NeverCalledRow, NoteRow, OperationCallRow, OperationRow, OverviewRow,
+    PathColumns, ReachedRow, RefreshRow, Row, RunRow, ShapeRow, SlowRow, StepRow, SumRow,
+    TestColumns, ThreadRow, WaitRow,
 };
 use tempfile::TempDir;
 
@@ -52,6 +53,7 @@ const TABLES: [(&str, &[Column], Option<&str>); 39] = [
     ("flow report --coroutines", CoroutineRow::COLUMNS, Some(AS_INFO)),
     ("flow report --never-called", NeverCalledRow::COLUMNS, Some(AS_INFO)),
     ("flow calls --slowest", SlowRow::COLUMNS, Some(AS_INFO)),
+    ("flow calls --coroutines", CoroutineCallRow::COLUMNS, Some(AS_INFO)),
     ("flow report --paths longest", StepRow::COLUMNS, Some(AS_INFO)),
     ("flow report --paths deepest", FrameRow::COLUMNS, Some(AS_INFO)),
     ("flow report --paths frequent", PathColumns::COLUMNS, Some(AS_INFO)),

@@ -52,13 +52,14 @@ pub use exceptions::{ExceptionRow, Exceptions, Handler};
 pub(crate) use lines::LineCounts;
 pub use named::NamedShapes;
 pub use nodes::AddShapes;
-pub(crate) use operations::{FindOperations, roles_in};
+pub(crate) use operations::{FindOperations, recorded_roles, roles_in};
 pub use operations::{Operation, Parameter};
 #[cfg(test)]
 pub(crate) use requests::handed_tests;
 pub(crate) use requests::{
-    CONTEXT, ContextSpan, FindContexts, FindHandOvers, Give, HANDOVERS, HandOvers, MadeTexts,
-    NameParts, NamedPart, Section, ThreadContexts, ThreadPart,
+    CONTEXT, COROUTINES, ContextSpan, Coroutine, FindContexts, FindCoroutines, FindHandOvers, Give,
+    HANDOVERS, HandOvers, MadeTexts, NameParts, NamedPart, Section, SuspendMethods, ThreadContexts,
+    ThreadPart,
 };
 pub use sampled::AddSampled;
 pub use slowest::{SlowCall, Slowest};

@@ -11,6 +11,7 @@ use flow_codec::read::{
 };
 use flow_codec::{Glob, MethodId, MethodMap, ThreadId};
 
+use crate::Error;
 use crate::text::ValueTexts;
 
 /// An operation of a preset: a statement, a request or a message.
@@ -174,6 +175,23 @@ pub(crate) fn roles_in(trace: &Trace, preset: &str) -> HashMap<MethodId, MethodR
         }
     }
     found
+}
+
+/// Returns the roles that methods of a trace have for a preset, without which there is no answer.
+///
+/// # Errors
+/// The trace was not recorded with the preset.
+pub(crate) fn recorded_roles(
+    trace: &Trace,
+    preset: &str,
+    what: &'static str,
+    flag: &'static str,
+) -> Result<HashMap<MethodId, MethodRole>, Error> {
+    let roles = roles_in(trace, preset);
+    match roles.is_empty() {
+        true => Err(Error::NotRecorded { path: trace.dir().to_path_buf(), what, flag }),
+        false => Ok(roles),
+    }
 }
 
 impl<'a, F: FnMut(Operation)> FindOperations<'a, F> {

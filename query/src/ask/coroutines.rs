@@ -2,29 +2,18 @@
 //!
 //! Each time a suspend function continues, its method is entered again. The compiler makes a class for the state of a call of
 //! `C.f`, `C$f$1`, whose method `invokeSuspend` does nothing but call `C.f` once more. So an entry of `C.f` by that method is a
-//! resumption, and any other one is a call: exactly. Which call was resumed is known to the object of the state, and not recorded.
-//! Functions that never wait have no such class, and a suspend lambda is resumed by whatever called it first.
+//! resumption, and any other one is a call: exactly. Which call was resumed is known to the object of the state, which the preset
+//! `coroutines` records: [`Calls::folded`](super::Calls::folded). Functions that never wait have no such class, and a suspend lambda is resumed by whatever called it first.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use flow_codec::format::methods::MethodInfo;
 use flow_codec::read::{Selection, Trace};
 use flow_codec::{Glob, MethodId};
 
-use crate::analysis::{Edges, Side};
+use crate::analysis::{Edges, Side, SuspendMethods};
 use crate::reading::{Listener, Selected, Soundness, visit_thread};
 use crate::select::Filter;
-
-/// The method of a state that continues a call.
-const RESUME: &str = "invokeSuspend";
-/// Methods of the classes of suspend lambdas: these have the same names as states, and call anything.
-const OF_LAMBDAS: [&str; 2] = ["create", "invoke"];
-/// What stands before the name of a private method where another class calls it.
-const ACCESS: &str = "access$";
-/// What follows the name of an open function, in the method that has its code.
-const OF_OPEN: &str = "$suspendImpl";
-/// The class with the code of functions of an interface.
-const OF_INTERFACE: &str = "$DefaultImpls";
 
 /// How often a suspend function was called.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,7 +33,7 @@ pub fn suspend_functions(
     filter: &Filter,
     listener: &mut impl Listener,
 ) -> (Vec<SuspendFunction>, Soundness) {
-    let (states, functions) = found_in(trace);
+    let SuspendMethods { states, functions, .. } = SuspendMethods::of(trace.methods());
     let mut resumed = Edges::new(Side::Callees, |id| states.contains(&id));
     let mut called = Edges::new(Side::Callers, |id| functions.contains_key(&id));
     let all = Selected::of(Selection::all());
@@ -60,11 +49,13 @@ pub fn suspend_functions(
     let mut resumptions: HashMap<MethodId, u64> = HashMap::new();
     for row in resumed.rows() {
         if let Some(function) = row.method.and_then(|method| functions.get(&method)) {
-            *resumptions.entry(*function).or_default() += row.calls;
+            *resumptions.entry(function.method).or_default() += row.calls;
         }
     }
     let selection = filter.selection(trace);
-    let is_shown = |method: &MethodId| functions.get(method) == Some(method);
+    let is_shown = |method: &MethodId| {
+        functions.get(method).is_some_and(|function| function.method == *method)
+    };
     let chosen = called.chosen().into_iter();
     let chosen = chosen.filter(|(method, _)| is_shown(method) && selection.contains(*method));
     let row = |(method, entries): (MethodId, u64)| {
@@ -80,64 +71,12 @@ pub fn suspend_functions(
 /// these, a resumption is directly below what caused it.
 #[must_use]
 pub fn resuming_methods(trace: &Trace) -> Vec<Glob> {
-    let (states, functions) = found_in(trace);
-    let accessors = functions.iter().filter(|(id, function)| id != function).map(|(id, _)| id);
+    let SuspendMethods { states, functions, .. } = SuspendMethods::of(trace.methods());
+    let accessors =
+        functions.iter().filter(|(id, function)| **id != function.method).map(|(id, _)| id);
     let methods = states.iter().chain(accessors).filter_map(|id| trace.methods().get(*id));
     let pattern = |info: &MethodInfo| Glob::new(&format!("{}#{}", info.class, info.name));
     methods.map(|method| pattern(method.info())).collect()
-}
-
-/// The methods of states, and the methods that they call, each with the function whose calls these are.
-fn found_in(trace: &Trace) -> (HashSet<MethodId>, HashMap<MethodId, MethodId>) {
-    let methods = || trace.methods().iter().map(|(id, method)| (id, method.info()));
-    let of_lambdas: HashSet<&str> = methods()
-        .filter(|(_, info)| OF_LAMBDAS.contains(&&*info.name))
-        .map(|(_, info)| &*info.class)
-        .collect();
-    let (mut states, mut names) = (HashSet::new(), HashSet::new());
-    for (id, info) in methods() {
-        if info.name == RESUME
-            && !of_lambdas.contains(&*info.class)
-            && let Some(function) = function_of(&info.class)
-        {
-            states.insert(id);
-            names.insert(function);
-        }
-    }
-    let mut functions = HashMap::new();
-    let mut accesses = Vec::new();
-    for (id, info) in methods() {
-        let class = info.class.strip_suffix(OF_INTERFACE).unwrap_or(&info.class);
-        let (name, is_access) = match info.name.strip_prefix(ACCESS) {
-            Some(name) => (name, true),
-            None => (&*info.name, false),
-        };
-        let name = name.strip_suffix(OF_OPEN).unwrap_or(name);
-        // A hash of types that are inlined.
-        let name = name.split('-').next().unwrap_or(name);
-        let function = format!("{class}${name}");
-        if !names.contains(&*function) {
-            continue;
-        }
-        if is_access {
-            accesses.push((id, info.class.clone(), info.name.clone()));
-        } else {
-            functions.insert(id, id);
-        }
-    }
-    for (id, class, name) in accesses {
-        let name = name.strip_prefix(ACCESS).unwrap_or(&name);
-        let target = methods().find(|(_, info)| info.class == class && info.name == name);
-        functions.extend(target.map(|(target, _)| (id, target)));
-    }
-    (states, functions)
-}
-
-/// `C$f` of `C$f$1`.
-fn function_of(state: &str) -> Option<&str> {
-    let (function, number) = state.rsplit_once('$')?;
-    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then_some(function)
 }
 
 #[cfg(test)]

@@ -4,11 +4,12 @@ use std::ops::{ControlFlow, Range};
 
 use flow_codec::format::flow::Record;
 use flow_codec::read::{
-    Clock, Pass, ReadRecords, ThreadFile, TimeLimits, Timeline, Visit, VisitTimeline, Visited,
+    Clock, Pass, ReadRecords, Stamp, ThreadFile, TimeLimits, Timeline, Trace, Visit, VisitTimeline,
+    Visited,
 };
-use flow_codec::{Error, Offset};
+use flow_codec::{Error, Offset, ThreadId};
 
-use super::{Ending, Listener, Reading, Selected, bytes_read};
+use super::{Ending, Listener, Reading, Selected, Soundness, bytes_read, start_ns};
 
 /// Passes the selected calls of a thread to a visitor.
 pub fn visit_events(
@@ -162,4 +163,25 @@ pub fn read_records<E>(
     reading.set_non_canonical(events.non_canonical());
     progress.file_done(bytes_read(file, file.bytes()));
     Ok(reading)
+}
+
+/// Passes the timelines of all threads, with values, to a visitor.
+pub(crate) fn read_all_with_values<V: VisitTimeline>(
+    trace: &Trace,
+    listener: &mut impl Listener,
+    visitor: &mut V,
+    begin: impl Fn(&mut V, ThreadId),
+    end: impl Fn(&mut V, Stamp),
+) -> Soundness {
+    let mut soundness = Soundness::Whole;
+    let all = Selected::all();
+    for file in trace.files().iter().filter(|file| file.bytes() > 0) {
+        begin(visitor, file.id());
+        let timeline = all.timeline(file, start_ns(trace, file)).map(Timeline::with_values);
+        let reading = read_thread(file, timeline, listener, visitor, |visitor, timeline| {
+            end(visitor, timeline.now());
+        });
+        soundness = soundness.and(reading.report(file, listener));
+    }
+    soundness
 }

@@ -14,7 +14,7 @@ mod sums;
 pub use self::call_clock::{CallClock, DurationSum, Extent, SlowestCall, UNKNOWN_TIMES};
 pub use self::context_tree::{ContextTree, MOST_PATHS};
 pub use self::counts::{Counted, count_thread, count_threads};
-pub(crate) use self::events::read_thread;
+pub(crate) use self::events::{read_all_with_values, read_thread};
 pub use self::events::{read_records, read_timeline, visit_events, visit_timed};
 pub use self::listener::Listener;
 pub use self::outcome::{Ending, Reading, Soundness};

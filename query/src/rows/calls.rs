@@ -17,9 +17,42 @@ crate::rows! {
         times: TimeColumns,
         /// `true` if it had not ended
         open: bool,
+        /// the class of the exception that ended it, `?` if the class is unknown
+        thrown: Option<&'a str>,
         /// the number of its callers
         depth: usize,
         /// their names
+        stack: OnlyJson<Chain>,
+    }
+
+    /// A call of a suspend function or lambda of Kotlin, with all its resumptions.
+    pub struct CoroutineCallRow<'a> {
+        thread: ThreadId,
+        /// where its first part is; `replay --from THREAD:N` begins there
+        call: u64,
+        /// the function, or `invokeSuspend` of the lambda
+        #[serde(flatten)]
+        method: MethodColumns<'a>,
+        /// from its first entry to its last exit
+        #[serde(flatten)]
+        times: TimeColumns,
+        running_ns: Option<u64>,
+        running_from_ns: Option<u64>,
+        /// how long its parts lasted together, without the time for which it was suspended, and the bounds
+        running_by_ns: Option<u64>,
+        /// how often it was continued
+        resumptions: u64,
+        /// in how many threads it ran
+        threads: u64,
+        /// `false` if it began before the recording, or where that is not known: then the first part is a resumption
+        complete: bool,
+        /// how its last part was left: `returned`, `unwound` (by an exception), `cut` (recording paused); empty if it is open
+        outcome: &'static str,
+        /// the class of the exception that ended it, `?` if the class is unknown
+        thrown: Option<&'a str>,
+        /// with `--values`: arguments of the first part, result of the last one; as for calls with values
+        values: Raw<Vec<serde_json::Value>>,
+        /// the callers of the first part, the outermost first
         stack: OnlyJson<Chain>,
     }
 

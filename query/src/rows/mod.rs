@@ -20,8 +20,8 @@ mod traces;
 mod weights;
 
 pub use calls::{
-    AroundRow, ContextRow, FindRow, GrepRow, OperationCallRow, OperationRow, OverviewRow, ShapeRow,
-    SlowRow,
+    AroundRow, ContextRow, CoroutineCallRow, FindRow, GrepRow, OperationCallRow, OperationRow,
+    OverviewRow, ShapeRow, SlowRow,
 };
 pub use cell::Cell;
 pub use changes::{ChangeRow, ExactRow, FlakyRow, LockRow, TestChange};

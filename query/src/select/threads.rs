@@ -19,6 +19,11 @@ impl Threads {
         Self { patterns: patterns.to_vec() }
     }
 
+    /// Returns whether all threads are selected.
+    pub(crate) fn is_all(&self) -> bool {
+        self.patterns.is_empty()
+    }
+
     pub(super) fn add(&mut self, pattern: &str) {
         self.patterns.push(pattern.to_owned());
     }

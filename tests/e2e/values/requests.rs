@@ -1,4 +1,5 @@
-//! `presets=handovers`: what threads hand to each other, and the calls that belong to a request.
+//! `presets=handovers` and `presets=coroutines`: what threads hand to each other, the calls that belong to a request, and the parts of
+//! coroutines.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -201,6 +202,72 @@ fn a_request_needs_what_was_handed_over() {
             "{errors}"
         );
         assert_eq!(flow.status.code(), Some(1), "{errors}");
+    });
+}
+
+/// What `harness.Suspended` does, by hand from its source: A is resumed twice and fails, B is resumed twice, C never waits.
+#[test]
+fn a_coroutine_is_one_call_with_its_resumptions() {
+    let rules = "[coroutines]\n\
+        keep harness.Suspended#await(**) arg0\n\
+        take harness.Suspended$Base+#invokeSuspend(Object) this\n";
+    on_every_jdk(|jdk| {
+        let dir = tempfile::tempdir().unwrap();
+        let presets = dir.path().join("presets");
+        std::fs::write(&presets, rules).unwrap();
+        let options = format!(
+            "clock=exact,include=harness.Suspended**,values=harness.Suspended#fetch,presets=coroutines,presets-file={}",
+            presets.display()
+        );
+        let run = Program::harness(jdk, "Suspended").options(&options).run();
+        assert_eq!((run.code(), run.errors()), (Some(0), String::new()));
+        let out = run.out();
+        let coroutines = |args: &[&str]| {
+            let rows = rows(&[&["calls", "--coroutines", "--values"], args].concat(), &out);
+            let row = |row: &serde_json::Value| {
+                let values = row["values"].as_array().unwrap();
+                let value = |name: &str| {
+                    let value = values.iter().find(|value| value["name"] == name);
+                    value.and_then(|value| value["value"].as_str()).unwrap_or("-").to_owned()
+                };
+                let ns = |key: &str| row[key].as_u64().unwrap();
+                assert!(ns("running_ns") <= ns("duration_ns"), "{row}");
+                let is_resumed = row["resumptions"] != 0;
+                assert_eq!(ns("running_ns") < ns("duration_ns"), is_resumed, "{row}");
+                let thrown = row["thrown"].as_str().unwrap_or("-");
+                format!(
+                    "{} {} {} {} = {} ! {thrown}",
+                    value("arg0"),
+                    row["resumptions"],
+                    row["threads"],
+                    row["outcome"].as_str().unwrap(),
+                    value("result")
+                )
+            };
+            rows.iter().map(row).collect::<Vec<_>>()
+        };
+        let [a, b, c] = [
+            "A 2 2 unwound = - ! java.lang.IllegalStateException",
+            "B 2 2 returned = B ! -",
+            "C 0 1 returned = C ! -",
+        ];
+        assert_eq!(coroutines(&[]), [a, b, c]);
+        assert_eq!(coroutines(&["harness.Suspended#fetch", "--outcome", "exception"]), [a]);
+        assert_eq!(coroutines(&["--where", "arg0 == B"]), [b]);
+        let longest = coroutines(&["--slowest", "2"]);
+        assert!(!longest.contains(&c.to_owned()) && longest.len() == 2, "{longest:?}");
+        // Each resumption is a call elsewhere; only the last one of A fails.
+        let failed = rows(
+            &["calls", "harness.Suspended#fetch", "--slowest", "9", "--outcome", "exception"],
+            &out,
+        );
+        assert_eq!(failed.len(), 1, "{failed:?}");
+        assert_eq!(failed[0]["thrown"], "java.lang.IllegalStateException");
+        let returned =
+            ["calls", "harness.Suspended#fetch", "--slowest", "9", "--outcome", "returned"];
+        assert_eq!(rows(&returned, &out).len(), 6);
+        let report = rows(&["report", "--coroutines"], &out);
+        assert_eq!((&report[0]["calls"], &report[0]["resumptions"]), (&3.into(), &4.into()));
     });
 }
 

@@ -96,6 +96,18 @@ pub(super) fn row<'a, 'n: 'a>(found: &'a FoundCall, names: &mut RowNames<'n>) ->
     }
 }
 
+/// What a call was left by, if it did not return: the class of the exception, or a pause of the recording.
+pub(super) fn left_by(found: &FoundCall) -> Cell<'_> {
+    match found.outcome {
+        Some(Outcome::Returned) | None => Cell::Nothing,
+        Some(Outcome::Unwound) => match thrown(found) {
+            None | Some("?") => Cell::text("exception"),
+            Some(class) => Cell::text(class),
+        },
+        Some(Outcome::Cut) => Cell::text("pause"),
+    }
+}
+
 /// The class of the exception that ended a call, `?` if it is unknown.
 fn thrown(found: &FoundCall) -> Option<&str> {
     (found.outcome == Some(Outcome::Unwound)).then_some(())?;
@@ -188,15 +200,7 @@ impl<'a> Printer<'a> {
         };
         table.column("shape", calls().map(shape));
         if calls().any(|found| found.outcome != Some(Outcome::Returned)) {
-            let left = |found: &FoundCall| match found.outcome {
-                Some(Outcome::Returned) | None => Cell::Nothing,
-                Some(Outcome::Unwound) => match thrown(found) {
-                    None | Some("?") => Cell::text("exception"),
-                    Some(class) => Cell::text(class.to_owned()),
-                },
-                Some(Outcome::Cut) => Cell::text("pause"),
-            };
-            table.column("left by", calls().map(left));
+            table.column("left by", calls().map(left_by));
         }
         if self.has_tests {
             let tests = calls().map(|found| found.test.as_deref());

@@ -1,8 +1,10 @@
-//! `flow calls`: calls one by one: as a list, with what is around one, with their values, by shape, the slowest, or each as it ends;
+//! `flow calls`: calls one by one: as a list, with what is around one, with their values, by shape, the slowest, coroutines, or each
+//! as it ends;
 //! or what libraries did: statements, requests, messages.
 
 mod around;
 mod contexts;
+mod coroutines;
 mod following;
 mod following_contexts;
 mod list;
@@ -24,6 +26,7 @@ pub(crate) fn run(args: &CallsArgs, out: &mut Out) -> Result<Status, Failure> {
         CallsQuestion::ByShape(args) => ways::run(&args, out),
         CallsQuestion::Around(args) => around::run(args, out),
         CallsQuestion::Followed(args) => follow(&args, out),
+        CallsQuestion::Coroutines(args) => coroutines::run(&args, out),
         CallsQuestion::Contexts(args) => contexts::run(&args, out),
         CallsQuestion::Slowest(args) => slowest::run(&args, out),
     }

@@ -85,7 +85,7 @@ impl GrepArgs {
 }
 
 /// Refuses conditions on values that no call can have.
-fn expect(names: &ValueNames, args: &GrepArgs) -> Result<(), Failure> {
+pub(super) fn expect(names: &ValueNames, args: &GrepArgs) -> Result<(), Failure> {
     let Some((unknown, names)) = names.unknown(&args.conditions) else { return Ok(()) };
     let mut shown: Vec<_> = names.iter().take(SHOWN_NAMES).map(|name| escaped(name)).collect();
     if names.len() > shown.len() {

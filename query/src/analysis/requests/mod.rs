@@ -1,11 +1,14 @@
-//! What belongs together across threads, by the rules of presets: what they hand to each other, and what they work for.
+//! What belongs together across threads, by the rules of presets: what they hand to each other, what
+//! they work for, and the parts of coroutines.
 
 mod contexts;
+mod coroutines;
 mod handed;
 mod named_parts;
 mod role_calls;
 
 pub(crate) use self::contexts::{CONTEXT, ContextSpan, FindContexts, MadeTexts, ThreadContexts};
+pub(crate) use self::coroutines::{COROUTINES, Coroutine, FindCoroutines, SuspendMethods};
 #[cfg(test)]
 pub(crate) use self::handed::tests as handed_tests;
 pub(crate) use self::handed::{FindHandOvers, Give, HANDOVERS, HandOvers, Section};

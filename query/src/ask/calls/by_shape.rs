@@ -167,6 +167,7 @@ impl<'a> Thread<'a> {
             callers: find.callers().collect(),
             test: test.map(|run| run.name.clone()),
             values: Vec::new(),
+            parts: None,
         })
     }
 

@@ -420,5 +420,6 @@ fn found(traces: &Traces, waiting: Waiting) -> Option<FoundCall> {
         callers,
         test: test.map(|test| (*test).to_owned()),
         values: call.values,
+        parts: None,
     })
 }

@@ -4,7 +4,8 @@
 //!
 //! | asked for | read |
 //! |---|---|
-//! | values, or calls that meet conditions on values | the events of each thread, with their values |
+//! | suspended calls as one, with what resumed them | the events of all threads twice: for what belongs together, and for its times and values |
+//! | values, calls that meet conditions on values, or the longest of those that were left in one way | the events of each thread, with their values if these are needed |
 //! | otherwise the longest calls | the events, and the index or the events again for the stacks of these calls |
 //! | otherwise | the shapes of each thread, which are built if they are not stored |
 //!
@@ -13,6 +14,7 @@
 
 mod by_shape;
 mod contexts;
+mod coroutines;
 mod ended;
 mod ended_contexts;
 mod growing;
@@ -30,6 +32,7 @@ use flow_codec::read::{Call, CallTimes, Selection, TestRun, TimeLimits, Trace};
 use flow_codec::{Glob, MethodId, ThreadId};
 
 pub use self::contexts::{ContextSum, Contexts};
+pub use self::coroutines::CoroutineParts;
 pub use self::ended::{EndedCalls, NewlyEnded};
 pub use self::ended_contexts::{EndedContext, EndedContexts, NewContexts};
 pub use self::growing::MissingEvents;
@@ -63,6 +66,7 @@ pub struct Calls {
     outcome: Option<Outcome>,
     order: Order,
     has_values: bool,
+    is_folded: bool,
     most: usize,
     most_words: Option<usize>,
 }
@@ -116,6 +120,8 @@ pub struct FoundCall {
     pub test: Option<String>,
     /// Recorded values, if these are asked for.
     pub values: Vec<CallValue>,
+    /// Its parts, if calls of suspend functions are [folded](Calls::folded).
+    pub parts: Option<CoroutineParts>,
 }
 
 /// What a search found in a trace, beside the calls themselves.
@@ -153,6 +159,7 @@ impl Default for Calls {
             outcome: None,
             order: Order::Begun,
             has_values: false,
+            is_folded: false,
             most: usize::MAX,
             most_words: None,
         }
@@ -207,6 +214,14 @@ impl Calls {
     #[must_use]
     pub fn with_values(mut self) -> Self {
         self.has_values = true;
+        self
+    }
+
+    /// Asks for calls of suspend functions and lambdas of Kotlin, each once, however often it was resumed: from the first entry to
+    /// the last exit, with the arguments of the first part and the result of the last one.
+    #[must_use]
+    pub fn folded(mut self) -> Self {
+        self.is_folded = true;
         self
     }
 
@@ -268,7 +283,7 @@ impl Calls {
         self.expect_selectable()?;
         let mut runs = Vec::new();
         match (self.source(), self.order) {
-            (Source::Values | Source::Times, _) => {
+            (Source::Values | Source::Times | Source::Coroutines, _) => {
                 traces.select(&self.select)?;
                 traces.number_calls(&mut ())?;
             }
@@ -294,7 +309,19 @@ impl Calls {
     /// Refuses parts of the selection that would be ignored.
     fn expect_selectable(&self) -> Result<(), Error> {
         let has_filter = !self.select.filter.is_all();
+        let Select { threads, tests, call, request, context, .. } = &self.select;
+        let has_part = call.is_some() || request.is_some() || context.is_some();
         match (self.source(), self.order) {
+            // A part of a coroutine may be in any thread, and in any call.
+            (Source::Coroutines, _) if has_filter || has_part || !tests.is_all() => {
+                Err(Error::NotSelectable {
+                    what: "coroutines",
+                    by: "tests, calls or other methods",
+                })
+            }
+            (Source::Coroutines, _) if !threads.is_all() => {
+                Err(Error::NotSelectable { what: "coroutines", by: "threads" })
+            }
             (_, Order::Begun) if has_filter => {
                 Err(Error::NotSelectable { what: "calls in order", by: "other methods" })
             }
@@ -319,7 +346,10 @@ impl Calls {
     /// The one rule for what is read.
     fn source(&self) -> Source {
         match (self.has_values, self.order) {
+            _ if self.is_folded => Source::Coroutines,
             (true, _) => Source::Values,
+            // How a call was left is known where all events are read.
+            (false, Order::Longest) if self.outcome.is_some() => Source::Values,
             (false, Order::Longest) => Source::Times,
             (false, Order::Begun) => Source::Shapes,
         }
@@ -334,6 +364,8 @@ enum Source {
     /// Events with times.
     Times,
     Shapes,
+    /// Events with values, twice.
+    Coroutines,
 }
 
 /// A search for calls in selected traces.
@@ -364,9 +396,10 @@ impl CallSearch<'_> {
         let place = InTrace { search: self, trace, number };
         match (self.asked.source(), self.asked.order) {
             (Source::Values, Order::Begun) => place.with_values(listener, each),
-            (Source::Values, Order::Longest) => place.longest_with_values(listener, each),
+            (Source::Values, Order::Longest) => place.longest_that_hold(listener, each),
             (Source::Times, _) => place.longest(listener, each),
             (Source::Shapes, _) => place.of_shapes(listener, each),
+            (Source::Coroutines, _) => place.folded(listener, each),
         }
     }
 
@@ -405,7 +438,7 @@ impl InTrace<'_> {
             unwound.class.as_deref().unwrap_or("?").to_owned()
         };
         // Where only times are read, the end of recording is not.
-        let is_known = call.unwound.is_some() || self.search.asked.source() == Source::Values;
+        let is_known = call.unwound.is_some() || self.search.asked.source() != Source::Times;
         FoundCall {
             trace: self.number,
             file,
@@ -422,6 +455,7 @@ impl InTrace<'_> {
             test: None,
             times: times_of(&call),
             values: call.values,
+            parts: None,
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Finds calls with their values. Calls of a thread are in the order in which they begin, or the longest are found.
+//! Finds calls with their values, or that were left in one way. Calls of a thread are in the order in which they begin, or the longest are
+//! found.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -100,7 +101,7 @@ impl InTrace<'_> {
         Ok(reader.searched)
     }
 
-    pub(super) fn longest_with_values<E: From<crate::Error>>(
+    pub(super) fn longest_that_hold<E: From<crate::Error>>(
         &self,
         listener: &mut impl Listener,
         each: impl FnMut(FoundCall) -> Result<(), E>,
@@ -113,7 +114,8 @@ impl InTrace<'_> {
         for (number, file) in trace.files().iter().enumerate() {
             let mut reading = Reading::default();
             let timeline = match selected.timeline(file, start_ns(trace, file)) {
-                Ok(timeline) => timeline.with_values(),
+                Ok(timeline) if asked.has_values => timeline.with_values(),
+                Ok(timeline) => timeline,
                 Err(error) => {
                     searched.reading(Reading::failed(error).report(file, listener));
                     continue;
@@ -147,13 +149,13 @@ impl InTrace<'_> {
         Ok(searched)
     }
 
-    fn conditions(&self) -> Conditions<'_> {
+    pub(super) fn conditions(&self) -> Conditions<'_> {
         let conditions = &self.search.asked.conditions;
         Conditions { methods: self.trace.methods(), conditions }
     }
 
     /// Returns whether a call was left as asked and meets all conditions, and counts it.
-    fn holds(&self, call: &Call, searched: &mut Searched) -> bool {
+    pub(super) fn holds(&self, call: &Call, searched: &mut Searched) -> bool {
         searched.of_method += 1;
         searched.has_values |= !call.values.is_empty();
         let is_left = |how| !call.is_open && outcome_of(call) == how;

@@ -6,18 +6,19 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use flow_codec::format::marks::Position;
-use flow_codec::format::roles::{MethodRole, PresetRole};
-use flow_codec::read::{Stamp, ThreadFile, Timeline, Trace, VisitTimeline, When};
-use flow_codec::{MethodId, Offset, ThreadId};
+use flow_codec::format::roles::PresetRole;
+use flow_codec::read::{ThreadFile, Trace, When};
+use flow_codec::{Offset, ThreadId};
 
 pub(crate) use self::reached::{InThread, LinkedPart, Links, PartOf};
 use super::call::SelectedCall;
 use crate::Error;
 use crate::analysis::{
-    CONTEXT, ContextSpan, FindContexts, FindHandOvers, HANDOVERS, HandOvers, Section, roles_in,
+    CONTEXT, ContextSpan, FindContexts, FindHandOvers, HANDOVERS, HandOvers, Section,
+    recorded_roles,
 };
-use crate::reading::{Listener, Soundness, read_thread};
-use crate::select::{CallPlace, ContextPattern, Selected, start_ns, thread_title};
+use crate::reading::{Listener, Soundness, read_all_with_values};
+use crate::select::{CallPlace, ContextPattern, thread_title};
 
 /// What belongs to a call, or to a value of a context: the events themselves, what these handed to other threads, and so on.
 #[derive(Debug)]
@@ -51,20 +52,6 @@ pub struct GivenBy {
     pub is_guessed: bool,
 }
 
-/// The roles of a preset, without which there is no answer.
-fn recorded(
-    trace: &Trace,
-    preset: &str,
-    what: &'static str,
-    flag: &'static str,
-) -> Result<HashMap<MethodId, MethodRole>, Error> {
-    let roles = roles_in(trace, preset);
-    match roles.is_empty() {
-        true => Err(Error::NotRecorded { path: trace.dir().to_path_buf(), what, flag }),
-        false => Ok(roles),
-    }
-}
-
 /// Reads what the threads of a trace work for, and when.
 ///
 /// # Errors
@@ -73,38 +60,17 @@ pub(crate) fn read_contexts(
     trace: &Trace,
     listener: &mut impl Listener,
 ) -> Result<(Vec<ContextSpan>, Soundness), Error> {
-    let roles = recorded(trace, CONTEXT, "what threads work for", "--context")?;
+    let roles = recorded_roles(trace, CONTEXT, "what threads work for", "--context")?;
     let has_objects = roles.values().any(|role| role.role() == PresetRole::Made);
     let mut visitor = FindContexts::new(trace.methods(), roles);
     let (begin, end) = (FindContexts::begin_thread, FindContexts::end_thread);
     if has_objects {
         // An object may be made in a thread that is read after one that uses it.
-        read_all(trace, &mut (), &mut visitor, begin, end);
+        read_all_with_values(trace, &mut (), &mut visitor, begin, end);
         visitor.begin_again();
     }
-    let soundness = read_all(trace, listener, &mut visitor, begin, end);
+    let soundness = read_all_with_values(trace, listener, &mut visitor, begin, end);
     Ok((visitor.end(), soundness))
-}
-
-/// Passes the timelines of all threads, with values, to a visitor.
-fn read_all<V: VisitTimeline>(
-    trace: &Trace,
-    listener: &mut impl Listener,
-    visitor: &mut V,
-    begin: impl Fn(&mut V, ThreadId),
-    end: impl Fn(&mut V, Stamp),
-) -> Soundness {
-    let mut soundness = Soundness::Whole;
-    let all = Selected::all();
-    for file in trace.files().iter().filter(|file| file.bytes() > 0) {
-        begin(visitor, file.id());
-        let timeline = all.timeline(file, start_ns(trace, file)).map(Timeline::with_values);
-        let reading = read_thread(file, timeline, listener, visitor, |visitor, timeline| {
-            end(visitor, timeline.now());
-        });
-        soundness = soundness.and(reading.report(file, listener));
-    }
-    soundness
 }
 
 /// Reads what the threads of a trace hand to each other.
@@ -116,10 +82,10 @@ fn read_hand_overs(
     listener: &mut impl Listener,
 ) -> Result<(HandOvers, Soundness), Error> {
     let what = "what threads hand to each other";
-    let roles = recorded(trace, HANDOVERS, what, "--handovers")?;
+    let roles = recorded_roles(trace, HANDOVERS, what, "--handovers")?;
     let mut visitor = FindHandOvers::new(roles);
     let (begin, end) = (FindHandOvers::begin_thread, FindHandOvers::end_thread);
-    let soundness = read_all(trace, listener, &mut visitor, begin, end);
+    let soundness = read_all_with_values(trace, listener, &mut visitor, begin, end);
     Ok((visitor.end(), soundness))
 }
 
