@@ -119,7 +119,10 @@ impl Args {
     fn for_people(columns: Option<usize>) -> Command {
         // The parser by itself does not know the width of terminals that have no height.
         let width = columns.map_or(WIDEST_HELP, |columns| columns.min(WIDEST_HELP));
-        by_purpose(named_as_started(Self::command().term_width(width), started_as()))
+        // The agent refuses it in a JVM that runs already.
+        let without_waits = |verb: Command| verb.mut_arg("waits", |flag| flag.hide(true));
+        let command = Self::command().mut_subcommand("attach", without_waits);
+        by_purpose(named_as_started(command.term_width(width), started_as()))
     }
 }
 

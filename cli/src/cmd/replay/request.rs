@@ -13,7 +13,7 @@ use crate::args::ReplayArgs;
 use crate::failure::{Failure, Status};
 use crate::input::flags::PartArgs;
 use crate::input::source::Source;
-use crate::output::{Out, Progress, bounded_duration, plural};
+use crate::output::{Out, Progress, bounded_duration, escaped, message, plural};
 use flow_query::reading::Ending;
 
 /// Further parts are named, and not shown: each needs memory of its own, as long as those inside it are shown.
@@ -55,12 +55,18 @@ pub(super) fn run(
     let own = request.parts().iter().filter(|part| part.given().is_none());
     for (number, part) in own.enumerate() {
         let file = part.file();
-        let title = format!("{title}, thread {}", part.thread_title(trace));
+        let title = part.context().unwrap_or(&title);
+        let title = format!("{}, thread {}", escaped(title), part.thread_title(trace));
         let mut replay =
             ThreadReplay::new(&shown, number as u64, title, Vec::new()).with_handed(file.id());
         replay.head(&mut lines)?;
         let reading = whole_thread(args, trace, &file, &mut replay, &mut lines, &mut progress)?;
         status = status.and(reading.report(&file, &progress));
+    }
+    if lines.printed.calls == 0 {
+        drop(progress);
+        message(&format!("no selected call belongs to {title}"));
+        return Ok(status);
     }
     let is_stopped = lines.printed.calls >= lines.max;
     let all = request.parts().iter().filter(|part| part.given().is_some()).count() as u64;

@@ -32,6 +32,8 @@ pub struct RequestPart {
     /// The events.
     file: ThreadFile,
     ranges: Vec<Range<Position>>,
+    /// The key and value of the context that the thread had, `order=17`, if it is the part of one.
+    context: Option<String>,
     /// The call that handed it over; of the first part none.
     given: Option<GivenBy>,
 }
@@ -112,7 +114,7 @@ impl Request {
     ) -> Result<Self, Error> {
         let (hand_overs, _) = read_hand_overs(trace, listener)?;
         let (_, file, range) = SelectedCall::find(call, trace, listener)?;
-        Ok(Self::of(&[(file.id(), range)], trace, &hand_overs))
+        Ok(Self::of(&[(file.id(), range)], vec![None], trace, &hand_overs))
     }
 
     /// Finds what belongs to a value of a context of a trace; what threads hand to each other only if that was recorded.
@@ -126,12 +128,20 @@ impl Request {
     ) -> Result<Self, Error> {
         let (spans, _) = read_contexts(trace, listener)?;
         let spans = spans.into_iter().filter(|span| wanted.is_of(&span.key, &span.value));
-        let ranges: Vec<_> = spans.map(|span| (span.thread, span.range)).collect();
+        let (contexts, ranges): (Vec<_>, Vec<_>) = spans
+            .map(|span| (Some(format!("{}={}", span.key, span.value)), (span.thread, span.range)))
+            .unzip();
         let (hand_overs, _) = hand_overs_if_recorded(trace, listener)?;
-        Ok(Self::of(&ranges, trace, &hand_overs))
+        Ok(Self::of(&ranges, contexts, trace, &hand_overs))
     }
 
-    fn of(ranges: &[InThread], trace: &Trace, hand_overs: &HandOvers) -> Self {
+    /// What belongs to events. `contexts`: what each of the ranges is a part of.
+    fn of(
+        ranges: &[InThread],
+        contexts: Vec<Option<String>>,
+        trace: &Trace,
+        hand_overs: &HandOvers,
+    ) -> Self {
         let files: HashMap<_, _> = trace.files().iter().map(|file| (file.id(), file)).collect();
         let given = |section: &Section| {
             let give = hand_overs.give_of(section)?;
@@ -144,15 +154,14 @@ impl Request {
             })
         };
         let part = |LinkedPart { thread, ranges, of }| {
-            let given = match of {
-                PartOf::Events(_) => None,
-                PartOf::Section(section) => Some(given(section)?),
+            let (context, given) = match of {
+                PartOf::Events(number) => (contexts.get(number).cloned().flatten(), None),
+                PartOf::Section(section) => (None, Some(given(section)?)),
             };
-            Some(RequestPart { file: files.get(&thread)?.whole(), ranges, given })
+            Some(RequestPart { file: files.get(&thread)?.whole(), ranges, context, given })
         };
-        Self {
-            parts: Links::of(hand_overs).parts_of(ranges).into_iter().filter_map(part).collect(),
-        }
+        let parts = Links::of(hand_overs).parts_of(ranges);
+        Self { parts: parts.into_iter().filter_map(part).collect() }
     }
 
     /// What belongs to it: its own part first, each other one after that of the call that handed it over.
@@ -190,6 +199,12 @@ impl RequestPart {
     #[must_use]
     pub fn thread_title(&self, trace: &Trace) -> String {
         thread_title(trace, self.file.id())
+    }
+
+    /// The key and value of the context that the thread had, `order=17`, if it is the part of one.
+    #[must_use]
+    pub fn context(&self) -> Option<&str> {
+        self.context.as_deref()
     }
 
     /// The call that handed it over; of the first part none.

@@ -59,7 +59,23 @@ struct Recorded {
     tests: Vec<Option<Outcome>>,
     /// Whether it has lines and no calls.
     is_of_lines: bool,
+    /// The verbs for what was recorded beside calls.
+    steps: Vec<Step>,
 }
+
+/// A verb that reads a trace, and what it shows.
+type Step = (&'static str, &'static str);
+
+/// The verbs for what options record beside calls: the key, one of its values, and the verb.
+const STEPS_OF_OPTIONS: [(&str, &str, Step); 3] = [
+    ("waits", "on", ("report --waits", "what threads waited for")),
+    ("presets", "context", ("calls --by context", "what threads worked for")),
+    (
+        "presets",
+        "coroutines",
+        ("calls --coroutines", "calls that were suspended, each with its parts"),
+    ),
+];
 
 /// The path of a trace in `dir`, or beside it if that is a file, for a user who calls it `shown`.
 fn within(shown: &Path, dir: &Path, trace: &Path) -> PathBuf {
@@ -215,7 +231,7 @@ impl Summary {
             let dir = (!self.is_default).then_some(dir);
             match self.traces.iter().any(|trace| trace.is_of_lines) {
                 true => print_steps(dir, &STEPS_OF_LINES),
-                false => print_next_steps(dir, has_tests, is_timed_out),
+                false => self.print_next_steps(dir, has_tests, is_timed_out),
             }
         }
     }
@@ -286,6 +302,26 @@ impl Summary {
         ));
     }
 
+    /// Prints commands that read the trace, one below the other. Without its name, they read the newest one.
+    fn print_next_steps(&self, dir: Option<&String>, has_tests: bool, is_timed_out: bool) {
+        let mut steps = Vec::new();
+        if is_timed_out {
+            steps.push(("replay --last 20", "what each thread waits for, and its last calls"));
+        }
+        if has_tests {
+            steps.push(("tests", "what each test called"));
+        }
+        steps.extend([
+            ("report", "calls per method"),
+            ("report --open", "timeline and flame graph, in the browser"),
+            ("replay", "calls in order"),
+        ]);
+        let of_options = self.traces.iter().flat_map(|trace| &trace.steps);
+        let others: BTreeSet<_> = of_options.collect();
+        steps.extend(others);
+        print_steps(dir, &steps);
+    }
+
     fn print_nothing(&self, why: &str) {
         let is_in_folder = self.is_default && Path::new(DEFAULT_DIR).exists();
         let earlier = match self.has_earlier {
@@ -297,23 +333,6 @@ impl Summary {
             "nothing was recorded: the command started no JVM, or none that loaded the agent{why}{earlier}"
         ));
     }
-}
-
-/// Prints commands that read the trace, one below the other. Without its name, they read the newest one.
-fn print_next_steps(dir: Option<&String>, has_tests: bool, is_timed_out: bool) {
-    let mut steps = Vec::new();
-    if is_timed_out {
-        steps.push(("replay --last 20", "what each thread waits for, and its last calls"));
-    }
-    if has_tests {
-        steps.push(("tests", "what each test called"));
-    }
-    steps.extend([
-        ("report", "calls per method"),
-        ("report --open", "timeline and flame graph, in the browser"),
-        ("replay", "calls in order"),
-    ]);
-    print_steps(dir, &steps);
 }
 
 /// Verbs that read a trace without calls.
@@ -356,6 +375,11 @@ impl Recorded {
         let stored = trace.file_bytes().unwrap_or(totals.bytes);
         let samples = manifest.end.as_ref().map_or(0, |end| end.samples);
         let is_of_lines = !manifest.has_calls();
-        Self { jvm, samples, totals, stored, lost, end, tests, is_of_lines }
+        let is_on = |key: &str, value: &str| {
+            manifest.options.get(key).is_some_and(|of| of.split(';').any(|of| of == value))
+        };
+        let steps = STEPS_OF_OPTIONS.iter().filter(|(key, value, _)| is_on(key, value));
+        let steps = steps.map(|(.., step)| *step).collect();
+        Self { jvm, samples, totals, stored, lost, end, tests, is_of_lines, steps }
     }
 }
