@@ -68,7 +68,8 @@ pub(crate) struct Section {
     pub(crate) around: Option<usize>,
     /// The [give](HandOvers::gives) that it is of, if that is known.
     pub(crate) give: Option<usize>,
-    /// Whether another give may be the right one: the same object was handed over more than once.
+    /// Whether another give may be the right one: the same object was handed over more than once, or two of one class have the
+    /// same identity.
     pub(crate) is_guessed: bool,
     what: Option<Handed>,
 }
@@ -153,31 +154,63 @@ impl HandOvers {
             let known = section.what.and_then(|what| of_objects.get_mut(&what));
             known.into_iter().for_each(|(_, taken)| taken.push(number));
         }
-        for (mut given, mut taken) in of_objects.into_values() {
-            given.sort_by_key(|give| gives[*give].time.estimate_ns);
+        for (given, mut taken) in of_objects.into_values() {
             taken.sort_by_key(|section| sections[*section].time.estimate_ns);
-            let kept = given.iter().copied().find(|give| gives[*give].keeps);
-            let mut next = 0;
+            let mut of_object = GivesOfObject::new(given, gives);
             for section in taken {
                 let section = &mut sections[section];
-                let may_come_first = |give: usize| gives[give].may_come_before(section);
-                if let Some(kept) = kept {
-                    section.give = Some(kept).filter(|give| may_come_first(*give));
-                    continue;
-                }
-                match given.get(next).copied() {
-                    Some(give) if may_come_first(give) => {
-                        let later = given.get(next + 1).copied();
-                        section.is_guessed = later.is_some_and(may_come_first);
-                        section.give = Some(give);
-                        next += 1;
-                    }
-                    // It was handed over before the recording began.
-                    Some(_) => {}
-                    // It runs again.
-                    None => section.give = given.last().copied(),
-                }
+                let (give, is_guessed) = of_object.give_of(section, gives);
+                (section.give, section.is_guessed) = (give, is_guessed);
             }
+        }
+    }
+}
+
+/// The gives of one object, or of several of one class with the same identity, that sections have not taken.
+struct GivesOfObject {
+    all: Vec<usize>,
+    /// Those that keep it.
+    kept: Vec<usize>,
+    /// The first one that no section has taken.
+    next: usize,
+    /// Where those end that a section so far may belong to.
+    possible: usize,
+}
+
+impl GivesOfObject {
+    fn new(mut all: Vec<usize>, gives: &[Give]) -> Self {
+        // So that those that may come before a section follow each other.
+        all.sort_by_key(|give| {
+            let time = gives[*give].time;
+            (time.bounds.from_ns, time.estimate_ns)
+        });
+        let kept = all.iter().copied().filter(|give| gives[*give].keeps).collect();
+        Self { all, kept, next: 0, possible: 0 }
+    }
+
+    /// The give of the next section, and whether another one may be the right one.
+    fn give_of(&mut self, section: &Section, gives: &[Give]) -> (Option<usize>, bool) {
+        let may_come_first = |give: &usize| gives[*give].may_come_before(section);
+        if !self.kept.is_empty() {
+            let by_ns = section.time.bounds.by_ns;
+            let end = self.kept.partition_point(|give| gives[*give].time.bounds.from_ns <= by_ns);
+            let mut before = self.kept.iter().take(end).rev().filter(|give| may_come_first(give));
+            return (before.next().copied(), before.next().is_some());
+        }
+        match self.all.get(self.next) {
+            Some(give) if may_come_first(give) => {
+                let is_left = self.next < self.possible;
+                self.next += 1;
+                self.possible = self.possible.max(self.next);
+                while self.all.get(self.possible).is_some_and(may_come_first) {
+                    self.possible += 1;
+                }
+                (Some(*give), is_left || self.possible > self.next)
+            }
+            // It was handed over before the recording began.
+            Some(_) => (None, false),
+            // It runs again.
+            None => (self.all.last().copied(), self.all.len() > 1),
         }
     }
 }
@@ -467,7 +500,7 @@ pub(crate) mod tests {
     fn an_object_that_is_handed_over_again_is_run_again() {
         // Without times, which one came first is not known.
         let again = sections(&["G5)G5)", "T5)", "T5)"]);
-        assert_eq!(again, ["2 0..2+1 0 by 1:0 guessed", "3 0..2+1 0 by 1:1"]);
+        assert_eq!(again, ["2 0..2+1 0 by 1:0 guessed", "3 0..2+1 0 by 1:1 guessed"]);
         let once = sections(&["G5)", "T5)T5)"]);
         assert_eq!(once, ["2 0..2+1 0 by 1:0", "2 3..5+1 0 by 1:0"]);
     }
@@ -476,6 +509,17 @@ pub(crate) mod tests {
     fn what_is_kept_belongs_to_the_first_call() {
         let kept = sections(&["mK5))", "T5G5))", "T5)"]);
         assert_eq!(kept, ["2 0..5+1 0 by 1:1", "3 0..2+1 0 by 1:1"]);
+    }
+
+    /// Identities have 31 bits: of many objects, some have the same.
+    #[test]
+    fn objects_with_the_same_identity_are_never_linked_for_certain() {
+        let kept = sections(&["mK5)K5))", "T5)", "T5)"]);
+        assert_eq!(kept, ["2 0..2+1 0 by 1:2 guessed", "3 0..2+1 0 by 1:2 guessed"]);
+        let more = sections(&["G5)G5)", "T5)T5)", "T5)"]);
+        let of_last = ["2 3..5+1 0 by 1:1 guessed", "3 0..2+1 0 by 1:1 guessed"];
+        assert_eq!(more[0], "2 0..2+1 0 by 1:0 guessed");
+        assert_eq!(more[1..], of_last);
     }
 
     #[test]
