@@ -28,6 +28,10 @@ use crate::format::raw::{
 /// A pending constructor with fewer frames above it is likely to be reached within the next bytes.
 const NEAR: u64 = 8;
 
+/// How many events are handled one by one after details, such as values: more where other details follow soon.
+const FEW: usize = 2;
+const MANY: usize = 8;
+
 /// Adjacent exits by exception in one run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct UnwoundExits {
@@ -97,7 +101,7 @@ impl Canonicalizer {
         let before = self.written();
         let mut out = Output::new(out, MAX_RECORD_BYTES + raw.len());
         let mut rest = raw;
-        let mut steps = 0;
+        let (mut steps, mut after_details) = (0, FEW);
         while let Some(first) = rest.first() {
             if *first == TIME && !self.is_numbered {
                 rest = self.push_timed(rest, base, &mut out, marks);
@@ -110,12 +114,14 @@ impl Canonicalizer {
             {
                 rest = self.push_details(rest, base, &out, marks);
                 // An event at a time: after it, there may be more of them.
-                steps = 2;
+                steps = after_details;
             } else if steps == 0 && self.may_skim() {
                 let len = rest.len();
                 rest = self.skim(rest, &mut out);
                 // Where blocks do not get far, they are not worth their cost.
-                steps = if len - rest.len() < block::WIDTH / 4 { 4 } else { 1 };
+                let is_short = len - rest.len() < block::WIDTH / 4;
+                steps = if is_short { 4 } else { 1 };
+                after_details = if is_short { MANY } else { FEW };
             } else {
                 rest = self.step(rest, &mut out);
                 steps = steps.max(1) - 1;
