@@ -15,7 +15,7 @@ use flow_codec::format::ids::key;
 use flow_codec::format::manifest::Order;
 use flow_codec::format::methods::{MethodInfo, flag_names};
 use flow_codec::format::raw::words_of;
-use flow_codec::format::roles::{MethodRole, ValueSource};
+use flow_codec::format::roles::{PresetRole, ValueSource};
 use flow_codec::{MethodId, Name, ThreadId};
 
 use super::{Jvm, skip_list, starting_thread};
@@ -25,8 +25,8 @@ use crate::recorder::{
     ThreadRecorder,
 };
 use crate::rewrite::{
-    self, Accessed, Choice, ClassFile, ConstructorCall, Detail, FieldName, Ids, LineProbes, Method,
-    Parameter, Plan, Probes, Skip, Steps, Values,
+    self, Accessed, Choice, ClassFile, ConstructorCall, Detail, Extent, FieldName, Ids, LineProbes,
+    Method, Parameter, Plan, Probes, Skip, Steps, Values,
 };
 use crate::sink::SinkError;
 use crate::sys::allocator;
@@ -611,13 +611,21 @@ impl Rewriting<'_> {
         if let Some(result) = &mut values.result {
             result.is_redacted = filter.redacts(&result.class) | all;
         }
-        // Objects cost the most, and hand-overs are many.
-        let joins = |role: &MethodRole| role.role().joins_threads();
-        if !roles.is_empty() && roles.iter().all(joins) && !filter.names_values_of(method) {
-            let needs = |value| roles.iter().any(|role| role.needs(value));
-            let argument = |number| needs(ValueSource::Argument(number));
-            values.keep(needs(ValueSource::This), argument, needs(ValueSource::Result));
-        }
+        let is_named = filter.names_values_of(method);
+        let is_joined = !roles.is_empty() && roles.iter().all(|role| role.role().joins_threads());
+        // Hand-overs are many. What `redact=` leaves out depends on the class of each object, which only the agent judges.
+        let may_identify = filter.redact.is_empty() && !is_named;
+        values.limit(|value| {
+            let mut needed = roles.iter().filter(|role| role.needs(value)).peekable();
+            match needed.peek().map(|role| role.role()) {
+                Some(PresetRole::Start) => Extent::Thread,
+                None if is_joined && !is_named => Extent::Nothing,
+                Some(_) if may_identify && needed.all(|role| role.needs_identity(value)) => {
+                    Extent::Identity
+                }
+                _ => Extent::All,
+            }
+        });
     }
 
     /// Leaves out constants whose values are left out.

@@ -46,7 +46,7 @@ pub use planning::accesses::{Accessed, Choice, FieldName};
 pub use planning::lines::LineProbes;
 pub use planning::plan::{ConstructorCall, Detail, Ids, Plan};
 pub use planning::steps::Steps;
-pub use planning::values::{Parameter, Typed, Values};
+pub use planning::values::{Extent, Parameter, Typed, Values};
 pub use weave::rewrite;
 
 /// The bytes are not a class file with a known structure.

@@ -185,6 +185,43 @@ fn many_tasks_belong_to_the_call_that_submitted_them() {
     });
 }
 
+/// With `-XX:hashCode=2` all objects have the same identity; otherwise a few of a million do.
+#[test]
+fn tasks_with_the_same_identity_are_never_linked_for_certain() {
+    on_every_jdk(|jdk| {
+        let options = "include=harness.Handed,values=harness.Handed#*,presets=handovers";
+        let program = Program::harness(jdk, "Handed").options(options);
+        let run =
+            program.jvm_arg("-XX:+UnlockExperimentalVMOptions").jvm_arg("-XX:hashCode=2").run();
+        assert_eq!((run.code(), run.errors()), (Some(0), String::new()));
+        let out = run.out();
+        // Tasks of the pool, which are not inside each other.
+        let steps = [".task\"", ".outer\"", ".inner\"", ".all0\"", ".all1\"", ".all2\""];
+        let mut tasks = 0;
+        for request in rows(&["calls", "harness.Handed#request", "--values"], &out) {
+            let name = request["values"][0]["value"].as_str().unwrap();
+            let call = format!("{}:{}", request["thread"], request["call"]);
+            let only = ["--include", "harness.Handed"];
+            let tree =
+                shown(&[&["replay", "--values", "--request", &call][..], &only].concat(), &out);
+            let mut guess = None;
+            for line in tree.lines() {
+                let indent = line.len() - line.trim_start().len();
+                guess = guess.filter(|around| indent > *around);
+                if line.contains("a guess") {
+                    guess = guess.or(Some(indent));
+                }
+                if steps.iter().any(|step| line.contains(step)) {
+                    tasks += 1;
+                    let is_own = line.contains(&format!("\"{name}."));
+                    assert!(is_own || guess.is_some(), "{call}, {line}:\n{tree}");
+                }
+            }
+        }
+        assert_eq!(tasks, 2 * steps.len());
+    });
+}
+
 #[test]
 fn a_request_needs_what_was_handed_over() {
     on_every_jdk(|jdk| {

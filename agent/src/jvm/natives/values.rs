@@ -23,7 +23,7 @@ pub(super) struct Found {
     pub(super) hash: jint,
 }
 
-/// A value without an object.
+/// A value without an object, or with the class and the identity of one.
 ///
 /// # Safety
 /// The arguments are those of a native method that is running.
@@ -37,7 +37,7 @@ pub(super) unsafe fn number(
     let [first, number, ..] = head.to_le_bytes();
     let content = match first & 0x0F {
         kind::NULL | kind::REDACTED => 0,
-        kind::LONG | kind::DOUBLE => 8,
+        kind::LONG | kind::DOUBLE | kind::OBJECT => 8,
         _ => 4,
     };
     let content = value.to_le_bytes().into_iter().take(content);

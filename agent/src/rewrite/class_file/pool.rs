@@ -234,6 +234,8 @@ struct Added {
     step_this: u16,
     /// By [`Kind`].
     values: [u16; 5],
+    identity: u16,
+    thread: u16,
     redacted: u16,
     probes: Probes,
     probe_class: u16,
@@ -284,6 +286,8 @@ impl Additions {
             step_value: NOT_YET,
             step_this: NOT_YET,
             values: [NOT_YET; 5],
+            identity: NOT_YET,
+            thread: NOT_YET,
             redacted: NOT_YET,
             probes,
             probe_class: NOT_YET,
@@ -414,6 +418,16 @@ impl Additions {
             Kind::Object => (4, b"(Ljava/lang/Object;I)V"),
         };
         self.once(b"value", descriptor, |state| state.values.get_mut(slot))
+    }
+
+    /// The method of the probe class that appends the class and the identity of an object.
+    pub(in crate::rewrite) fn identity(&mut self) -> Result<u16, Skip> {
+        self.once(b"identity", b"(Ljava/lang/Object;I)V", |state| Some(&mut state.identity))
+    }
+
+    /// The method of the probe class that appends the number of a thread.
+    pub(in crate::rewrite) fn thread(&mut self) -> Result<u16, Skip> {
+        self.once(b"thread", b"(Ljava/lang/Object;I)V", |state| Some(&mut state.thread))
     }
 
     /// The method of the probe class that appends that a value is left out.

@@ -2,6 +2,7 @@
 //!
 //! A constructor's `this` is not recorded: it is not initialised when its probes run.
 
+use flow_codec::format::roles::ValueSource;
 use flow_codec::format::values::{Role, kind};
 
 use super::snippet::push_integer;
@@ -22,13 +23,28 @@ pub(in crate::rewrite) const STACK: u16 = 3;
 /// The values of a method.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Values {
-    has_this: bool,
+    /// What is recorded of `this`.
+    this: Extent,
     /// Its parameters, in order.
     pub parameters: Vec<Parameter>,
-    /// What it returns, unless that is nothing.
+    /// What it returns, unless that is nothing or not recorded.
     pub result: Option<Typed>,
+    result_extent: Extent,
     /// Whether the messages of exceptions are left out.
     pub redacts_messages: bool,
+}
+
+/// How much is recorded of a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Extent {
+    /// Nothing, not even that it is left out.
+    Nothing,
+    /// Which object it is.
+    Identity,
+    /// The number of the thread that it is.
+    Thread,
+    /// The value.
+    All,
 }
 
 /// A parameter.
@@ -38,8 +54,7 @@ pub struct Parameter {
     pub name: Option<String>,
     /// Its type.
     pub typed: Typed,
-    /// Whether its values are recorded, or that they are left out.
-    pub is_recorded: bool,
+    extent: Extent,
     slot: u16,
 }
 
@@ -71,7 +86,7 @@ impl Values {
             let descriptor = rest.strip_suffix(after).ok_or(Skip::Malformed)?;
             let name = parameter_name(class, code, slot);
             let typed = Typed::of(descriptor);
-            parameters.push(Parameter { name, typed, is_recorded: true, slot });
+            parameters.push(Parameter { name, typed, extent: Extent::All, slot });
             slot = u16::try_from(slots)
                 .ok()
                 .and_then(|slots| slot.checked_add(slots))
@@ -79,19 +94,24 @@ impl Values {
             rest = after;
         };
         let has_this = !is_static && !entry.is_constructor();
+        let this = if has_this { Extent::All } else { Extent::Nothing };
         if slot > code.max_locals || parameters.len() > usize::from(u8::MAX) {
             return Err(Skip::Malformed);
         }
-        Ok(Self { has_this, parameters, result: result.transpose()?, redacts_messages: false })
+        let result = result.transpose()?;
+        let result_extent = if result.is_some() { Extent::All } else { Extent::Nothing };
+        Ok(Self { this, parameters, result, result_extent, redacts_messages: false })
     }
 
-    /// Records only some values: `this`, arguments by their numbers, the result.
-    pub fn keep(&mut self, this: bool, argument: impl Fn(u8) -> bool, result: bool) {
-        self.has_this &= this;
-        for (number, parameter) in (0..=u8::MAX).zip(&mut self.parameters) {
-            parameter.is_recorded = argument(number);
+    /// Records this much of each value; of one that is no object, all or nothing.
+    pub fn limit(&mut self, extent: impl Fn(ValueSource) -> Extent) {
+        if self.this != Extent::Nothing {
+            self.this = extent(ValueSource::This);
         }
-        self.result = self.result.take().filter(|_| result);
+        for (number, parameter) in (0..=u8::MAX).zip(&mut self.parameters) {
+            parameter.extent = extent(ValueSource::Argument(number));
+        }
+        self.result_extent = extent(ValueSource::Result);
     }
 
     /// The names of its parameters; empty where they are not known.
@@ -106,12 +126,15 @@ impl Values {
         additions: &mut Additions,
         code: &mut Vec<u8>,
     ) -> Result<(), Skip> {
-        if self.has_this {
+        if self.this != Extent::Nothing {
             code.push(ALOAD_0);
-            push_probe(Role::This, Kind::Object, additions, code)?;
+            push_value(Role::This, Kind::Object, self.this, additions, code)?;
         }
-        let numbered = (0..=u8::MAX).zip(&self.parameters);
-        for (number, Parameter { typed, slot, .. }) in numbered.filter(|(_, one)| one.is_recorded) {
+        for (number, parameter) in (0..=u8::MAX).zip(&self.parameters) {
+            let Parameter { typed, slot, extent, .. } = parameter;
+            if *extent == Extent::Nothing {
+                continue;
+            }
             let role = Role::Argument(number);
             if typed.is_redacted {
                 push_redacted(role, additions, code)?;
@@ -124,7 +147,7 @@ impl Values {
                     code.extend_from_slice(&slot.to_be_bytes());
                 }
             }
-            push_probe(role, typed.kind, additions, code)?;
+            push_value(role, typed.kind, *extent, additions, code)?;
         }
         Ok(())
     }
@@ -137,10 +160,11 @@ impl Values {
     ) -> Result<(), Skip> {
         match &self.result {
             None => Ok(()),
+            Some(_) if self.result_extent == Extent::Nothing => Ok(()),
             Some(Typed { is_redacted: true, .. }) => push_redacted(Role::Result, additions, code),
             Some(Typed { kind, .. }) => {
                 code.push(kind.duplicate());
-                push_probe(Role::Result, *kind, additions, code)
+                push_value(Role::Result, *kind, self.result_extent, additions, code)
             }
         }
     }
@@ -180,8 +204,24 @@ pub(in crate::rewrite) fn push_probe(
     additions: &mut Additions,
     code: &mut Vec<u8>,
 ) -> Result<(), Skip> {
+    push_value(role, kind, Extent::All, additions, code)
+}
+
+/// Appends the probe of as much of what is on top of the stack as is recorded, and takes it.
+fn push_value(
+    role: Role,
+    kind: Kind,
+    extent: Extent,
+    additions: &mut Additions,
+    code: &mut Vec<u8>,
+) -> Result<(), Skip> {
     push_head(role, kind.number(), code);
-    push_call(additions.value(kind)?, code);
+    let probe = match (kind, extent) {
+        (Kind::Object, Extent::Identity) => additions.identity()?,
+        (Kind::Object, Extent::Thread) => additions.thread()?,
+        _ => additions.value(kind)?,
+    };
+    push_call(probe, code);
     Ok(())
 }
 

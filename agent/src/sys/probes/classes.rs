@@ -10,6 +10,7 @@
 //! | 8 | 4 | which of its bits count; 0 if it is not known where the word is: then it is always 0, and texts are passed to the agent |
 //! | 12 | 4 | whether no object is left out of values: 1, or 0 |
 //! | 16 | 4 | one more than the most code units of a text that are stored; 0 if texts may have to be left out of values |
+//! | 20 | 4 | the most code units of a text that is not passed to the agent |
 //! | 24 | 8 each | entries: the word in the upper half, the event in the lower one, as probes store it |
 //!
 //! The number of an entry is in the highest bits of the product of its word and [`SPREAD`]. One that is not in use has a
@@ -35,6 +36,7 @@ struct Table {
     mask: AtomicU32,
     all_objects: AtomicU32,
     most_text: AtomicU32,
+    longest_text: AtomicU32,
     entries: [AtomicU64; ENTRIES],
 }
 
@@ -43,6 +45,7 @@ static TABLE: Table = Table {
     mask: AtomicU32::new(0),
     all_objects: AtomicU32::new(0),
     most_text: AtomicU32::new(0),
+    longest_text: AtomicU32::new(0),
     entries: [const { AtomicU64::new(NO_WORD) }; ENTRIES],
 };
 /// Whether there are entries. Held while there is one more, and while all are removed.
@@ -87,12 +90,16 @@ pub(crate) fn add(word: u32, event: u32, holds: impl FnOnce() -> bool) {
     }
 }
 
-/// Sets what probes store of values without the agent: objects if `all` are shown, and texts of at most as many code units as
-/// are recorded of one, unless texts may have to be left out. Before the recording begins.
+/// Sets what probes store of values without the agent: objects if `all` are shown, and texts, unless these may have to be left
+/// out; `text` is how many code units are recorded of one. Before the recording begins.
 pub(crate) fn set_shown(all: bool, text: Option<usize>) {
     TABLE.all_objects.store(all.into(), Ordering::SeqCst);
-    let most = text.filter(|most| *most <= MOST_TEXT).map_or(0, |most| most + 1);
+    let most = text.map_or(0, |most| most.min(MOST_TEXT) + 1);
     TABLE.most_text.store(u32::try_from(most).unwrap_or(0), Ordering::SeqCst);
+    // Probes cannot store as much of a longer text as is recorded. Java reads a signed number.
+    let is_cut_short = text.is_some_and(|most| most > MOST_TEXT);
+    let longest = if is_cut_short { MOST_TEXT } else { i32::MAX as usize };
+    TABLE.longest_text.store(u32::try_from(longest).unwrap_or(0), Ordering::SeqCst);
 }
 
 /// Removes all classes. What is added meanwhile belongs to a class that has objects, so it may stay.
@@ -117,6 +124,7 @@ mod tests {
             ("MASK", offset_of!(Table, mask)),
             ("ALL_OBJECTS", offset_of!(Table, all_objects)),
             ("MOST_TEXT", offset_of!(Table, most_text)),
+            ("LONGEST_TEXT", offset_of!(Table, longest_text)),
             ("ENTRIES", offset_of!(Table, entries)),
             ("SPREAD", SPREAD as usize),
             ("SPREAD_SHIFT", (u32::BITS - ENTRY_BITS) as usize),

@@ -21,7 +21,7 @@
 //! | `take` | runs an object that was handed over |
 //! | `begin` | ends directly before an object is run |
 //! | `end` | begins directly after an object was run |
-//! | `start` | starts the thread with this number |
+//! | `start` | starts the thread that the source is; of it, the value is its number, a long |
 //! | `put` | what the thread works for: the sources before ` \| ` are the key, those after it the value, from now on |
 //! | `drop` | from now on, the key has no value; without sources, no key has one |
 //! | `push`, `pop` | like `put`; and ends the last `push` of the thread, so that the key has the value from before |
@@ -251,6 +251,14 @@ impl MethodRole {
         sources.any(|source| matches!(source, TextSource::Value(of, _) if *of == value))
     }
 
+    /// Returns whether of a value of the call no more matters than which object it is.
+    #[must_use]
+    pub fn needs_identity(&self, value: ValueSource) -> bool {
+        use PresetRole::{Begin, Give, Keep, Take};
+        matches!(self.role(), Give | Keep | Take | Begin)
+            && self.text().contains(&TextSource::Value(value, Vec::new()))
+    }
+
     /// Where the parameters are.
     #[must_use]
     pub fn parameters(&self) -> &[TextSource] {
@@ -303,7 +311,7 @@ mod tests {
             "http run arg0.impl.method arg0.impl.uri",
             "x run",
             "handovers take this",
-            "handovers start this.tid",
+            "handovers start this",
             "context put arg0 | arg1",
             "context drop",
         ] {
