@@ -68,7 +68,7 @@ fn places(selection: &[&str], out: &Path) -> BTreeSet<(u64, u64)> {
     };
     let places = list(&["calls", "harness.Handed#step", "--values", "--max", "0"]);
     let only = ["--include", "harness.Handed#step", "--to", "jsonl"];
-    let exported = shown(&[&["export"], &only, selection].concat(), out);
+    let exported = shown(&[&["export"][..], &only, selection].concat(), out);
     let exported = exported.lines().map(|row| place(serde_json::from_str(row).unwrap()));
     assert_eq!(exported.collect::<BTreeSet<_>>(), places);
     places
