@@ -169,11 +169,11 @@ impl HandOvers {
 /// The gives of one object, or of several of one class with the same identity, that sections have not taken.
 struct GivesOfObject {
     all: Vec<usize>,
-    /// Those that keep it.
+    /// Gives that keep it.
     kept: Vec<usize>,
     /// The first one that no section has taken.
     next: usize,
-    /// Where those end that a section so far may belong to.
+    /// Where gives end that a section so far may belong to.
     possible: usize,
 }
 

@@ -230,6 +230,10 @@ wrapper!(poll, POLL, (this, file: jobject, events: jint, timeout: jlong) -> jint
     |_, _, file, _, timeout| if timeout == 0 { Known::Never } else { Known::Now(file) });
 wrapper!(accept, ACCEPT, (this, file: jobject, new: jobject, addresses: jobject) -> jint, WaitKind::Network,
     |vm, _, file, _, _| read_of(vm, file, false));
+wrapper!(accept_plain, ACCEPT_PLAIN, (this, new: jobject) -> (), WaitKind::Network,
+    |vm, this, _| vm.file_of_socket(this).map_or(Known::Never, |file| read_of(vm, file, false)));
+wrapper!(read_plain, READ_PLAIN, (this, file: jobject, array: jbyteArray, from: jint, bytes: jint, timeout: jint) -> jint,
+    WaitKind::Network, |vm, _, file, _, _, _, _| read_of(vm, file, false));
 wrapper!(select, SELECT, (this, epoll: jint, address: jlong, events: jint, timeout: jint) -> jint, WaitKind::Network,
     |_, _, _, _, _, timeout| if timeout == 0 { Known::Never } else { Known::Now(NOTHING) });
 wrapper!(read_socket, READ_SOCKET, (this, file: jobject, address: jlong, bytes: jint) -> jint, WaitKind::Network,
@@ -290,7 +294,7 @@ static FIRST: [Wrapped; 4] = [
 ];
 
 /// Methods that are bound when they are called first.
-static LATER: [Wrapped; 11] = [
+static LATER: [Wrapped; 14] = [
     wrapped!(c"sun/nio/ch/Net", c"poll", c"(Ljava/io/FileDescriptor;IJ)I", poll, POLL),
     wrapped!(
         c"sun/nio/ch/Net",
@@ -298,6 +302,29 @@ static LATER: [Wrapped; 11] = [
         c"(Ljava/io/FileDescriptor;Ljava/io/FileDescriptor;[Ljava/net/InetSocketAddress;)I",
         accept,
         ACCEPT
+    ),
+    // Instead of `Net.accept`, in older JDKs.
+    wrapped!(
+        c"sun/nio/ch/ServerSocketChannelImpl",
+        c"accept0",
+        c"(Ljava/io/FileDescriptor;Ljava/io/FileDescriptor;[Ljava/net/InetSocketAddress;)I",
+        accept,
+        ACCEPT
+    ),
+    // Sockets of streams, before JDK 13 (JEP 353).
+    wrapped!(
+        c"java/net/PlainSocketImpl",
+        c"socketAccept",
+        c"(Ljava/net/SocketImpl;)V",
+        accept_plain,
+        ACCEPT_PLAIN
+    ),
+    wrapped!(
+        c"java/net/SocketInputStream",
+        c"socketRead0",
+        c"(Ljava/io/FileDescriptor;[BIII)I",
+        read_plain,
+        READ_PLAIN
     ),
     wrapped!(c"sun/nio/ch/EPoll", c"wait", c"(IJII)I", select, SELECT),
     wrapped!(

@@ -19,6 +19,8 @@ static OWNER: KnownField = field(SYNCHRONIZER, c"exclusiveOwnerThread", c"Ljava/
 static FILE: KnownField = field(c"java/io/FileDescriptor", c"fd", c"I");
 static FILE_OF_STREAM: KnownField =
     field(c"java/io/FileInputStream", c"fd", c"Ljava/io/FileDescriptor;");
+static FILE_OF_SOCKET: KnownField =
+    field(c"java/net/SocketImpl", c"fd", c"Ljava/io/FileDescriptor;");
 
 /// The class of locks that have an owner; it is never unloaded.
 static SYNCHRONIZERS: OnceCell<Option<usize>> = OnceCell::new();
@@ -74,6 +76,11 @@ impl Vm<'_> {
         let number = self.number_of_file(file);
         self.forget(file);
         number
+    }
+
+    /// A reference to the open file of a socket.
+    pub(in crate::jvm) fn file_of_socket(&self, socket: jobject) -> Option<jobject> {
+        self.object_field(socket, &FILE_OF_SOCKET)
     }
 
     /// Returns whether an exception is pending.
