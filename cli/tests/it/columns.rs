@@ -32,7 +32,7 @@ const TRACE: &str = "the directory, relative to the one that was named; `.` if i
 
 /// The sections whose tables are those of rows, with the line above the table if there are several; the columns; and what
 /// the column `trace` is, if there is one.
-const TABLES: [(&str, &[Column], Option<&str>); 39] = [
+const TABLES: [(&str, &[Column], Option<&str>); 40] = [
     ("flow info|JSON has an object per trace:", InfoRow::COLUMNS, Some(TRACE)),
     ("flow info|CSV has a row per thread:", ThreadRow::COLUMNS, Some("as for JSON")),
     ("flow info --all", RunRow::COLUMNS, None),

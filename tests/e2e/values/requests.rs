@@ -206,15 +206,19 @@ fn tasks_with_the_same_identity_are_never_linked_for_certain() {
                 shown(&[&["replay", "--values", "--request", &call][..], &only].concat(), &out);
             let mut guess = None;
             for line in tree.lines() {
-                let indent = line.len() - line.trim_start().len();
-                guess = guess.filter(|around| indent > *around);
-                if line.contains("a guess") {
+                let row = line.trim_start();
+                let indent = line.len() - row.len();
+                // Rows of calls begin with a time.
+                if row.starts_with(['⇢', '(']) {
+                    guess = guess.filter(|around| indent > *around);
+                }
+                if row.contains("a guess") {
                     guess = guess.or(Some(indent));
                 }
-                if steps.iter().any(|step| line.contains(step)) {
+                if row.starts_with("(name = ") && steps.iter().any(|step| row.contains(step)) {
                     tasks += 1;
-                    let is_own = line.contains(&format!("\"{name}."));
-                    assert!(is_own || guess.is_some(), "{call}, {line}:\n{tree}");
+                    let is_own = row.contains(&format!("\"{name}."));
+                    assert!(is_own || guess.is_some(), "{call}, {row}:\n{tree}");
                 }
             }
         }
@@ -274,7 +278,7 @@ fn a_coroutine_is_one_call_with_its_resumptions() {
                 let thrown = row["thrown"].as_str().unwrap_or("-");
                 format!(
                     "{} {} {} {} = {} ! {thrown}",
-                    value("arg0"),
+                    value("name"),
                     row["resumptions"],
                     row["threads"],
                     row["outcome"].as_str().unwrap(),
@@ -290,7 +294,7 @@ fn a_coroutine_is_one_call_with_its_resumptions() {
         ];
         assert_eq!(coroutines(&[]), [a, b, c]);
         assert_eq!(coroutines(&["harness.Suspended#fetch", "--outcome", "exception"]), [a]);
-        assert_eq!(coroutines(&["--where", "arg0 == B"]), [b]);
+        assert_eq!(coroutines(&["--where", "name == B"]), [b]);
         let longest = coroutines(&["--slowest", "2"]);
         assert!(!longest.contains(&c.to_owned()) && longest.len() == 2, "{longest:?}");
         // Each resumption is a call elsewhere; only the last one of A fails.

@@ -6,12 +6,13 @@
 //!
 //! ```text
 //! C.f                                 a call: the beginning
-//!   C.g(…, state of C.f)              hands the state on: `keep`
+//!   C.g(…, state of C.f)              passes the state: `keep`
 //! C$f$1.invokeSuspend, of the state   continues a call: `take`
 //!   C.f                               the next part of that call
 //! ```
 //!
-//! So the first function below which a state is handed on, and whose state it is, is the beginning of the parts that continue with it.
+//! So a state belongs to the nearest call of its function around the call that it is passed to: that is the beginning of the parts that
+//! continue with it.
 
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU64;
@@ -36,7 +37,7 @@ const OF_OPEN: &str = "$suspendImpl";
 /// The class with the code of functions of an interface.
 const OF_INTERFACE: &str = "$DefaultImpls";
 const CONSTRUCTOR: &str = "<init>";
-/// How many frames are at most between a function and a method to which its state is handed on.
+/// How many frames are at most between a function and a method to which its state is passed.
 const MOST_FRAMES: usize = 64;
 
 /// The methods of which coroutines consist.
@@ -123,7 +124,7 @@ fn function_of(state: &str) -> Option<&str> {
 pub(crate) struct Coroutine {
     /// The function, or `invokeSuspend` of the lambda.
     pub(crate) method: MethodId,
-    /// Its calls: the number of the thread among those that were read, and of the call in the thread.
+    /// The number of the thread among those that were read, and of the call in the thread, for each part in order.
     pub(crate) parts: Vec<(usize, u64)>,
     /// Whether the first of these is where it began; otherwise that is not known.
     pub(crate) has_beginning: bool,
@@ -148,7 +149,7 @@ pub(crate) struct FindCoroutines<'a> {
     open: Vec<Open>,
     /// Where calls of functions begin.
     begun: Vec<Part>,
-    /// For each state, the calls below which it was handed on, by their places in `begun`.
+    /// For each state, the calls below which it was passed, by their places in `begun`.
     owners: HashMap<Key, Vec<usize>>,
     /// What continues with a state; without a known one, nobody knows what that continues.
     resumed: HashMap<Option<Key>, Vec<Part>>,
@@ -275,11 +276,11 @@ impl<'a> FindCoroutines<'a> {
         }
     }
 
-    /// A state is handed on: it belongs to the nearest call of its function.
-    fn hand_on(&mut self, state: Key) {
+    /// Finds the owner of a state that is passed: the nearest call of its function.
+    fn own(&mut self, state: Key) {
         let class = state.0.and_then(|class| self.methods.class(class));
         let Some(wanted) = class.and_then(function_of) else { return };
-        // A function that makes its own state hands on the one of its caller.
+        // A function that makes its own state passes that of its caller.
         let mut making = None;
         for call in self.open.iter().rev().take(MOST_FRAMES) {
             let Some(function) = self.known.function(call.method) else {
@@ -340,7 +341,7 @@ impl VisitTimeline for FindCoroutines<'_> {
         };
         match (role.role(), &mut call.what) {
             (PresetRole::Take, What::State(of) | What::Lambda(of)) => *of = Some(key),
-            (PresetRole::Keep, _) => self.hand_on(key),
+            (PresetRole::Keep, _) => self.own(key),
             _ => {}
         }
         true
@@ -399,7 +400,7 @@ mod tests {
     fn coroutines(threads: &[&[Step]]) -> Vec<(u64, Vec<(usize, u64)>, bool)> {
         let dir = tempfile::tempdir().unwrap();
         let methods = NAMES.iter().zip(0..).map(|(name, id)| format!("{name}={id}\n"));
-        let classes = CLASSES.iter().zip(20..).map(|(name, id)| format!("{name}={id}\n"));
+        let classes = CLASSES.iter().zip(20..).map(|(name, id)| format!("{name}#<class>={id}\n"));
         fs::write(dir.path().join("ids.properties"), methods.chain(classes).collect::<String>())
             .unwrap();
         let trace = Trace::open(dir.path()).unwrap();
@@ -442,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resumption_belongs_to_the_call_below_which_its_state_was_handed_on() {
+    fn a_resumption_belongs_to_the_call_below_which_its_state_was_passed() {
         let keep = |hash| [With(KEEP, STATE_OF_F, hash), Out];
         let call = |hash| [&[In(F)][..], &keep(hash), &[Out]].concat();
         let resume = |hash| vec![With(OF_F, STATE_OF_F, hash), In(F), Out, Out];
@@ -475,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_that_makes_its_state_hands_on_the_one_of_its_caller() {
+    fn a_function_that_makes_its_state_passes_that_of_its_caller() {
         // f calls itself, then g. Each makes its state with that of its caller.
         let thread = [
             In(F),

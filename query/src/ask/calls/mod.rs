@@ -120,7 +120,7 @@ pub struct FoundCall {
     pub test: Option<String>,
     /// Recorded values, if these are asked for.
     pub values: Vec<CallValue>,
-    /// Its parts, if calls of suspend functions are [folded](Calls::folded).
+    /// How often a coroutine was resumed and how long it ran, if these are [folded](Calls::folded).
     pub parts: Option<CoroutineParts>,
 }
 
