@@ -196,13 +196,12 @@ fn sum(
                 let (events, span) = events.get(number).zip(spans.get(number))?;
                 links.calls_without_others(events, &span.calls)
             }
-            PartOf::Section(section) => {
+            PartOf::Section(section, calls) => {
                 threads.insert(section.thread);
                 if section.ended.estimate_ns > ended.estimate_ns {
                     ended = section.ended;
                 }
-                let events = (section.thread, section.range.clone());
-                links.calls_without_others(&events, &section.numbers)
+                calls
             }
         };
         parts.add(part);

@@ -156,7 +156,7 @@ impl Request {
         let part = |LinkedPart { thread, ranges, of }| {
             let (context, given) = match of {
                 PartOf::Events(number) => (contexts.get(number).cloned().flatten(), None),
-                PartOf::Section(section) => (None, Some(given(section)?)),
+                PartOf::Section(section, _) => (None, Some(given(section)?)),
             };
             Some(RequestPart { file: files.get(&thread)?.whole(), ranges, context, given })
         };
@@ -237,17 +237,10 @@ mod tests {
     fn parts(threads: &[&str], (thread, range): (u64, Range<u64>)) -> Vec<String> {
         let found = found(threads);
         let at = |offset: u64| Position::before(Offset::new(offset));
-        let ranges = [(ThreadId::new(thread), at(range.start)..at(range.end))];
-        let links = Links::of(&found);
-        let reached = links.reached_from(&ranges);
-        let [own] = ranges.clone();
-        let others = reached.parts().map(|number| {
-            let section = &found.sections()[number];
-            (section.thread, section.range.clone())
-        });
-        let shown = |(thread, range): (ThreadId, Range<Position>)| {
-            let ranges = links.without_others(thread, range).into_iter();
+        let events = [(ThreadId::new(thread), at(range.start)..at(range.end))];
+        let shown = |LinkedPart { thread, ranges, .. }| {
             let ranges: Vec<_> = ranges
+                .into_iter()
                 .map(|range| {
                     let end = range.end.offset.get();
                     let end = if end == u64::MAX { "end".to_owned() } else { end.to_string() };
@@ -256,7 +249,17 @@ mod tests {
                 .collect();
             format!("{thread}: {}", ranges.join(" "))
         };
-        std::iter::once(own).chain(others).map(shown).collect()
+        Links::of(&found).parts_of(&events).into_iter().map(shown).collect()
+    }
+
+    #[test]
+    fn a_task_that_begins_where_its_thread_does_is_no_part_of_the_thread() {
+        // The thread runs the task of another request first, and then does something of its own.
+        let threads = ["mG5S2)))mG7))", "B7)m)E7)m)"];
+        assert_eq!(parts(&threads, (1, 0..8)), ["1: 0..8", "2: 0..2 7..end"]);
+        assert_eq!(parts(&threads, (1, 8..13)), ["1: 8..13", "2: 2..7"]);
+        let threads = ["mS2G5)))", "T5m))"];
+        assert_eq!(parts(&threads, (1, 0..8)), ["1: 0..8", "2: 5..end", "2: 0..5"]);
     }
 
     #[test]

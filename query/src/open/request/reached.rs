@@ -40,8 +40,8 @@ pub(crate) struct LinkedPart<'a> {
 pub(crate) enum PartOf<'a> {
     /// One of the events' ranges, by its number.
     Events(usize),
-    /// What was handed over.
-    Section(&'a Section),
+    /// What was handed over, and how many calls of it are in the ranges.
+    Section(&'a Section, u64),
 }
 
 /// The sections that follow from some events.
@@ -143,16 +143,24 @@ impl<'a> Links<'a> {
     pub(crate) fn parts_of(&self, events: &[InThread]) -> Vec<LinkedPart<'a>> {
         let reached = self.reached_from(events);
         let own = events.iter().enumerate().filter(|(_, events)| !self.is_inside(&reached, events));
-        let own = own.map(|(number, (thread, range))| (*thread, range, PartOf::Events(number)));
+        let own = own.map(|(number, events)| LinkedPart {
+            thread: events.0,
+            ranges: without(&events.1, self.others_in(events, None)),
+            of: PartOf::Events(number),
+        });
         let sections = self.hand_overs.sections();
-        let sections = reached.parts().filter_map(|number| sections.get(number));
-        let handed = sections.map(|it| (it.thread, &it.range, PartOf::Section(it)));
-        let part = |(thread, range, of): (_, &Range<Position>, _)| LinkedPart {
-            thread,
-            ranges: self.without_others(thread, range.clone()),
-            of,
-        };
-        own.map(part).chain(handed.map(part)).collect()
+        let sections = reached.parts().filter_map(|number| Some((number, sections.get(number)?)));
+        let handed = sections.map(|(number, section)| {
+            let events = (section.thread, section.range.clone());
+            let others = || self.others_in(&events, Some(number));
+            let calls = calls_without(&section.numbers, others());
+            LinkedPart {
+                thread: section.thread,
+                ranges: without(&section.range, others()),
+                of: PartOf::Section(section, calls),
+            }
+        });
+        own.chain(handed).collect()
     }
 
     /// Returns whether events begin in a section that is reached.
@@ -173,55 +181,57 @@ impl<'a> Links<'a> {
         false
     }
 
-    /// The sections in a range that were handed over from elsewhere.
+    /// The sections in some events, or in a section, that were handed over from elsewhere.
     fn others_in(
         &self,
-        thread: ThreadId,
-        range: &Range<Position>,
+        (thread, range): &InThread,
+        of_section: Option<usize>,
     ) -> impl Iterator<Item = &Section> {
-        let of_thread = self.sections.get(&thread).cloned().unwrap_or_default();
+        let of_thread = self.sections.get(thread).cloned().unwrap_or_default();
         let first = of_thread.start;
         let sections = self.hand_overs.sections().get(of_thread).unwrap_or_default();
-        let inside = |at: Position| sections.partition_point(|section| section.range.start <= at);
-        let inside = inside(range.start)..inside(range.end).max(inside(range.start));
+        let begun = |at: Position| sections.partition_point(|section| section.range.start <= at);
+        // A task may begin where its thread does.
+        let start = of_section.map_or_else(|| begun(range.start), |number| number + 1 - first);
+        let inside = start..begun(range.end).max(start);
         inside.filter_map(move |number| {
             let is_own = self.owners.get(first + number) == Some(&(first + number));
             sections.get(number).filter(|_| is_own)
         })
     }
 
-    /// How many calls are in a range without such sections, of those with these numbers.
-    pub(crate) fn calls_without_others(
-        &self,
-        (thread, range): &InThread,
-        numbers: &Range<u64>,
-    ) -> u64 {
-        let (mut calls, mut from) = (0, numbers.start);
-        for other in self.others_in(*thread, range) {
-            calls += other.numbers.start.saturating_sub(from);
-            from = from.max(other.numbers.end);
-        }
-        calls + numbers.end.saturating_sub(from)
+    /// How many calls are in some events without those that were handed over from elsewhere, of those with these numbers.
+    pub(crate) fn calls_without_others(&self, events: &InThread, numbers: &Range<u64>) -> u64 {
+        calls_without(numbers, self.others_in(events, None))
     }
+}
 
-    /// A range without the sections in it that were handed over from elsewhere.
-    pub(super) fn without_others(
-        &self,
-        thread: ThreadId,
-        range: Range<Position>,
-    ) -> Vec<Range<Position>> {
-        let (mut ranges, mut start) = (Vec::new(), range.start);
-        for other in self.others_in(thread, &range) {
-            if other.range.start > start {
-                ranges.push(start..other.range.start);
-            }
-            start = start.max(other.range.end.min(range.end));
-        }
-        if start < range.end {
-            ranges.push(start..range.end);
-        }
-        ranges
+/// How many calls are not in other sections, of those with these numbers.
+fn calls_without<'s>(numbers: &Range<u64>, others: impl Iterator<Item = &'s Section>) -> u64 {
+    let (mut calls, mut from) = (0, numbers.start);
+    for other in others {
+        calls += other.numbers.start.saturating_sub(from);
+        from = from.max(other.numbers.end);
     }
+    calls + numbers.end.saturating_sub(from)
+}
+
+/// What is not in other sections, of a range.
+fn without<'s>(
+    range: &Range<Position>,
+    others: impl Iterator<Item = &'s Section>,
+) -> Vec<Range<Position>> {
+    let (mut ranges, mut start) = (Vec::new(), range.start);
+    for other in others {
+        if other.range.start > start {
+            ranges.push(start..other.range.start);
+        }
+        start = start.max(other.range.end.min(range.end));
+    }
+    if start < range.end {
+        ranges.push(start..range.end);
+    }
+    ranges
 }
 
 impl Reached {
