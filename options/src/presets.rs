@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use flow_codec::format::roles::{MethodRole, PresetRole};
+use flow_codec::format::roles::{MethodRole, PresetRole, ValueSource};
 use flow_codec::{Glob, Name};
 
 use crate::OptionError;
@@ -186,6 +186,9 @@ impl Preset {
         }
         let role = PresetRole::of_word(role).ok_or_else(|| format!("{FORM}; found '{role}'"))?;
         let role = MethodRole::new(&self.name, role, sources)?;
+        if role.needs(ValueSource::This) && pattern.contains("#<init>") {
+            return Err(format!("{pattern}: this is not known when a constructor begins"));
+        }
         let with_subtypes = pattern.contains("+#");
         let method = Glob::new(&pattern.replacen("+#", "#", 1));
         self.rules.push(Rule { method, with_subtypes, role });

@@ -236,6 +236,11 @@ impl<'a, F: FnMut(Operation)> FindOperations<'a, F> {
         }
     }
 
+    /// Returns whether calls of a method are operations that no other one is around.
+    fn is_run(&self, method: MethodId) -> bool {
+        self.roles.get(&method).is_some_and(|role| role.role() == PresetRole::Run)
+    }
+
     /// Forgets calls of which the rest is missing.
     fn interrupt(&mut self) {
         self.open.clear();
@@ -253,7 +258,8 @@ impl<'a, F: FnMut(Operation)> FindOperations<'a, F> {
     fn finish(&mut self, call: PresetCall, at: Stamp, unwound: Option<&Unwound>, is_open: bool) {
         let Some(role) = self.roles.get(&call.method).cloned() else { return };
         match role.role() {
-            PresetRole::Run if call.is_operation => {
+            PresetRole::Run if call.is_operation && lacks_fields(&role, &call.values) => {}
+            PresetRole::Run | PresetRole::Send if call.is_operation => {
                 self.operation(&role, call, at, unwound, is_open)
             }
             PresetRole::Made => {
@@ -417,7 +423,7 @@ impl<'a, F: FnMut(Operation)> FindOperations<'a, F> {
                 Some(Value::Content {
                     content: ObjectContent::Elements { elements, .. }, ..
                 }) => elements.iter().for_each(|value| add(self.shown(value, call.method))),
-                Some(Value::Null) if role.role() == PresetRole::Run => {}
+                Some(Value::Null) if matches!(role.role(), PresetRole::Run | PresetRole::Send) => {}
                 Some(value) => add(self.shown(value, call.method)),
                 None => {}
             }
@@ -428,6 +434,19 @@ impl<'a, F: FnMut(Operation)> FindOperations<'a, F> {
     fn shown(&self, value: &Value, method: MethodId) -> String {
         ValueTexts::new(self.methods, Some(method)).text(value)
     }
+}
+
+/// Returns whether the text of a call consists of fields, none of which its objects have: then it is of another kind.
+fn lacks_fields(role: &MethodRole, values: &[CallValue]) -> bool {
+    let is_of_field = |source: &TextSource| match source {
+        TextSource::Value(_, fields) => !fields.is_empty(),
+        TextSource::Literal(_) => false,
+    };
+    let has_object = values.iter().any(|value| value.role != Role::Result);
+    let text = role.text();
+    has_object
+        && !text.is_empty()
+        && text.iter().all(|source| is_of_field(source) && value_of(source, values).is_none())
 }
 
 /// The value that a source names.
@@ -455,13 +474,18 @@ impl<F: FnMut(Operation)> VisitTimeline for FindOperations<'_, F> {
     fn enter(&mut self, method: MethodId, at: Stamp) -> bool {
         self.open.push(method);
         if let Some(role) = self.roles.get(&method) {
-            let is_run = role.role() == PresetRole::Run;
-            let is_operation = is_run && self.calls.iter().all(|call| !call.is_operation);
+            let mut around = self.calls.iter().filter(|call| call.is_operation);
+            let is_operation = match role.role() {
+                PresetRole::Run => around.next().is_none(),
+                // A request that is sent while another one is answered.
+                PresetRole::Send => around.all(|call| self.is_run(call.method)),
+                _ => false,
+            };
             let (frames, values, parts) = (self.open.len(), Vec::new(), Vec::new());
             let (begun, inner) = (at, None);
             let call = PresetCall { method, frames, is_operation, begun, inner, values, parts };
             self.calls.push(call);
-        } else if let Some(call) = self.calls.iter_mut().find(|call| call.is_operation)
+        } else if let Some(call) = self.calls.iter_mut().rev().find(|call| call.is_operation)
             && call.inner.is_none()
             && self.own.has(method, self.methods, false)
         {

@@ -13,6 +13,7 @@
 //! | word | a call of the method |
 //! |---|---|
 //! | `run` | is an operation, whose text the sources are, joined by blanks |
+//! | `send` | the same, also inside what a `run` of the preset receives |
 //! | `made` | makes its result, an object with that text |
 //! | `set` | sets a parameter of `this`: the sources before ` \| ` are its number or name, the one after it its value |
 //! | `part` | has a part of the text of the operation that it is in |
@@ -22,9 +23,10 @@
 //! | `begin` | ends directly before an object is run |
 //! | `end` | begins directly after an object was run |
 //! | `start` | starts the thread that the source is; of it, the value is its number, a long |
-//! | `put` | what the thread works for: the sources before ` \| ` are the key, those after it the value, from now on |
-//! | `drop` | from now on, the key has no value; without sources, no key has one |
-//! | `push`, `pop` | like `put`; and ends the last `push` of the thread, so that the key has the value from before |
+//! | `put` | what the thread works for: the sources before ` \| ` are the key, those after it the value, from now on; without sources after it, the source is a map with both |
+//! | `drop` | from now on, the key has no value, or those of a list; without sources, no key has one |
+//! | `only` | like `put` of a map; other keys have no value |
+//! | `push`, `pop` | like `put`, a second source after the ` \| ` is an object; and ends the last `push` of the thread if its object is the source, so that the key has the value from before |
 //!
 //! | source | |
 //! |---|---|
@@ -58,6 +60,8 @@ struct Parts {
 pub enum PresetRole {
     /// An operation.
     Run,
+    /// An operation, also inside a [`Run`](Self::Run).
+    Send,
     /// Makes an object with a text.
     Made,
     /// Sets a parameter of an object.
@@ -80,9 +84,11 @@ pub enum PresetRole {
     Put,
     /// Ends the value of a key, or of all.
     Drop,
-    /// Gives a key of the thread's context a value, until the next [`Pop`](Self::Pop).
+    /// Gives the keys of a map their values, and ends those of all others.
+    Only,
+    /// Gives a key of the thread's context a value, until a [`Pop`](Self::Pop).
     Push,
-    /// Ends what the last [`Push`](Self::Push) of the thread began.
+    /// Ends what the last [`Push`](Self::Push) of the thread began, if it is of the same object.
     Pop,
     /// What only a later version of flow knows.
     Unknown,
@@ -109,8 +115,9 @@ pub enum ValueSource {
 }
 
 impl PresetRole {
-    const WORDS: [(&'static str, Self); 14] = [
+    const WORDS: [(&'static str, Self); 16] = [
         ("run", Self::Run),
+        ("send", Self::Send),
         ("made", Self::Made),
         ("set", Self::Set),
         ("part", Self::Part),
@@ -122,6 +129,7 @@ impl PresetRole {
         ("start", Self::Start),
         ("put", Self::Put),
         ("drop", Self::Drop),
+        ("only", Self::Only),
         ("push", Self::Push),
         ("pop", Self::Pop),
     ];
@@ -135,7 +143,10 @@ impl PresetRole {
     /// Returns whether the role says what belongs together across threads: of the call, only the sources matter.
     #[must_use]
     pub fn joins_threads(self) -> bool {
-        !matches!(self, Self::Run | Self::Made | Self::Set | Self::Part | Self::Unknown)
+        !matches!(
+            self,
+            Self::Run | Self::Send | Self::Made | Self::Set | Self::Part | Self::Unknown
+        )
     }
 
     fn word(self) -> &'static str {
@@ -254,9 +265,13 @@ impl MethodRole {
     /// Returns whether of a value of the call no more matters than which object it is.
     #[must_use]
     pub fn needs_identity(&self, value: ValueSource) -> bool {
-        use PresetRole::{Begin, Give, Keep, Take};
-        matches!(self.role(), Give | Keep | Take | Begin)
-            && self.text().contains(&TextSource::Value(value, Vec::new()))
+        use PresetRole::{Begin, Give, Keep, Pop, Push, Take};
+        let source = TextSource::Value(value, Vec::new());
+        match self.role() {
+            Give | Keep | Take | Begin | Pop => self.text().contains(&source),
+            Push => self.parameters().get(1) == Some(&source),
+            _ => false,
+        }
     }
 
     /// Where the parameters are.
@@ -314,6 +329,8 @@ mod tests {
             "handovers start this",
             "context put arg0 | arg1",
             "context drop",
+            "context only arg0",
+            "context push 'trace' | arg0 result",
         ] {
             assert_eq!(MethodRole::parse(text).unwrap().to_string(), text);
         }

@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use flow_codec::format::marks::Position;
 use flow_codec::format::roles::{MethodRole, PresetRole, TextSource};
-use flow_codec::format::values::{ObjectContent, Role, Value};
+use flow_codec::format::values::{CallValue, ObjectContent, Role, Value};
 use flow_codec::read::{Methods, Stamp, TimelineEvent, Unwound, VisitTimeline, When};
 use flow_codec::{MethodId, Offset, ThreadId};
 
@@ -75,6 +75,8 @@ struct Pushed {
     before: Option<(Rc<str>, MethodId)>,
     /// The object that was pushed, such as a context.
     object: Option<Object>,
+    /// The object that ends it, if that is known.
+    scope: Option<Object>,
 }
 
 /// The value of a key, since when it has it, and the method that set it.
@@ -117,7 +119,7 @@ impl<'a> FindContexts<'a> {
     pub(crate) fn end_thread(&mut self, now: Stamp) {
         self.leave(0, now);
         let end = Position { offset: Offset::new(u64::MAX), exits: u64::MAX };
-        self.drop_those(Stamp { position: end, ..now }, |_| true);
+        self.drop_those(Stamp { position: end, ..now }, |_, _| true);
     }
 
     /// Begins with the first thread again. The objects that were made are known now.
@@ -144,9 +146,11 @@ impl<'a> FindContexts<'a> {
 
     /// Ends a call that has a role.
     fn finish(&mut self, call: RoleCall<()>, at: Stamp) {
-        let Some(role) = self.roles.get(&call.method) else { return };
+        let Some(role) = self.roles.get(&call.method).cloned() else { return };
         let text = |sources: &[TextSource]| self.text(sources, &call);
         match role.role() {
+            PresetRole::Put if role.parameters().is_empty() => self.put_entries(&role, &call, at),
+            PresetRole::Only => self.put_entries(&role, &call, at),
             PresetRole::Put => {
                 if let Some(key) = text(role.text()) {
                     let value = text(role.parameters());
@@ -165,19 +169,35 @@ impl<'a> FindContexts<'a> {
                 }
                 let before = self.of_thread.current.get(&key);
                 let before = before.map(|current| (current.value.clone(), current.by));
-                let value = text(role.parameters());
-                self.of_thread.pushed.push(Pushed { key: key.clone(), before, object });
+                let (value, scope) = match role.parameters() {
+                    [value, scope] => (std::slice::from_ref(value), value_of(scope, &call.values)),
+                    value => (value, None),
+                };
+                let (value, scope) = (text(value), scope.and_then(key_of));
+                self.of_thread.pushed.push(Pushed { key: key.clone(), before, object, scope });
                 self.set(key, value.map(|value| (value, call.method)), call.begun);
             }
             PresetRole::Pop => {
-                if let Some(Pushed { key, before, .. }) = self.of_thread.pushed.pop() {
+                let scope = role.text().iter().find_map(|of| value_of(of, &call.values));
+                let scope = scope.and_then(key_of);
+                // A library ignores a scope that is closed twice, or not in its turn.
+                let is_last = |last: &mut Pushed| {
+                    last.scope.is_none() || scope.is_none() || last.scope == scope
+                };
+                if let Some(Pushed { key, before, .. }) = self.of_thread.pushed.pop_if(is_last) {
                     self.set(key, before, call.begun);
                 }
             }
             PresetRole::Drop if role.text().is_empty() => self.drop_of_class(call.method, at),
             PresetRole::Drop => {
-                let key = text(role.text());
-                key.into_iter().for_each(|key| self.set(key, None, at));
+                let elements = role.text().iter().find_map(|of| elements_of(of, &call.values));
+                let keys: Vec<_> = match elements {
+                    Some(keys) => {
+                        keys.iter().filter_map(|key| self.text_of(key, call.method)).collect()
+                    }
+                    None => text(role.text()).into_iter().collect(),
+                };
+                keys.into_iter().for_each(|key| self.set(key, None, at));
             }
             PresetRole::Made => {
                 let made = call.values.iter().find(|value| value.role == Role::Result);
@@ -187,6 +207,31 @@ impl<'a> FindContexts<'a> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Gives the keys of a map their values; of a role that sets all keys, others lose theirs.
+    fn put_entries(&mut self, role: &MethodRole, call: &RoleCall<()>, at: Stamp) {
+        let map = role.text().iter().find_map(|of| value_of(of, &call.values));
+        let entries = match map {
+            Some(Value::Content { content: ObjectContent::Entries { entries, .. }, .. }) => {
+                entries.as_slice()
+            }
+            _ => &[],
+        };
+        let text = |value| self.text_of(value, call.method);
+        let entries = entries.iter().filter_map(|(key, value)| Some((text(key)?, text(value))));
+        let entries: BTreeMap<_, _> = entries.collect();
+        if role.role() == PresetRole::Only {
+            // A map may have more entries than were recorded: what other keys have is not known then.
+            let class = self.class_of(call.method);
+            let methods = self.methods;
+            self.drop_those(at, |key, current| {
+                class_in(methods, current.by) == class && !entries.contains_key(key)
+            });
+        }
+        for (key, value) in entries {
+            self.set(key, value.map(|value| (value, call.method)), call.begun);
         }
     }
 
@@ -208,15 +253,18 @@ impl<'a> FindContexts<'a> {
 
     /// Ends the values that methods of the class of this one have set.
     fn drop_of_class(&mut self, method: MethodId, at: Stamp) {
+        let dropped = self.class_of(method);
         let methods = self.methods;
-        let class = |method| methods.get(method).map(|method| &*method.info().class);
-        let dropped = class(method);
-        self.drop_those(at, |current| class(current.by) == dropped);
+        self.drop_those(at, |_, current| class_in(methods, current.by) == dropped);
     }
 
-    fn drop_those(&mut self, at: Stamp, is_dropped: impl Fn(&Current) -> bool) {
+    fn class_of(&self, method: MethodId) -> Option<&'a str> {
+        class_in(self.methods, method)
+    }
+
+    fn drop_those(&mut self, at: Stamp, is_dropped: impl Fn(&str, &Current) -> bool) {
         for (key, current) in std::mem::take(&mut self.of_thread.current) {
-            match is_dropped(&current) {
+            match is_dropped(&key, &current) {
                 true => self.end_span(key, current, at),
                 false => drop(self.of_thread.current.insert(key, current)),
             }
@@ -248,17 +296,33 @@ impl<'a> FindContexts<'a> {
                 }
                 TextSource::Value(..) => value_of(source, &call.values)?,
             };
-            texts.push(match value {
-                Value::Null => return None,
-                Value::Text { beginning, .. } => beginning.clone(),
-                Value::Content { content: ObjectContent::Text(text), .. } => text.clone(),
-                Value::Object(_) | Value::Content { .. } => {
-                    self.made.get(&key_of(value)?)?.to_string()
-                }
-                value => ValueTexts::new(self.methods, Some(call.method)).text(value),
-            });
+            texts.push(self.text_of(value, call.method)?.to_string());
         }
         (!texts.is_empty()).then(|| texts.join(" ").into())
+    }
+
+    /// The text of a value; none if it is null or not known.
+    fn text_of(&self, value: &Value, method: MethodId) -> Option<Rc<str>> {
+        Some(match value {
+            Value::Null => return None,
+            Value::Text { beginning, .. } => beginning.as_str().into(),
+            Value::Content { content: ObjectContent::Text(text), .. } => text.as_str().into(),
+            Value::Object(_) | Value::Content { .. } => self.made.get(&key_of(value)?)?.clone(),
+            value => ValueTexts::new(self.methods, Some(method)).text(value).into(),
+        })
+    }
+}
+
+/// The class of a method.
+fn class_in(methods: &Methods, method: MethodId) -> Option<&str> {
+    methods.get(method).map(|method| &*method.info().class)
+}
+
+/// The elements of a list that a source names.
+fn elements_of<'v>(source: &TextSource, values: &'v [CallValue]) -> Option<&'v [Value]> {
+    match value_of(source, values)? {
+        Value::Content { content: ObjectContent::Elements { elements, .. }, .. } => Some(elements),
+        _ => None,
     }
 }
 
