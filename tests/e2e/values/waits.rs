@@ -11,7 +11,7 @@ use crate::{on_every_engine, on_every_jdk, shown};
 
 /// What the main thread of `harness.Waits` waits for, by hand from its source: how, the class of the object, the nearest method,
 /// and the thread that holds the object.
-const EXPECTED: [(&str, &str, &str, &str); 7] = [
+const EXPECTED: [(&str, &str, &str, &str); 9] = [
     ("lock", "harness.Waits$Monitor", "entersMonitor", "holder"),
     ("wait", "harness.Waits$Monitor", "isNotified", ""),
     ("park", "java.util.concurrent.locks.ReentrantLock$NonfairSync", "locks", "owner"),
@@ -19,6 +19,8 @@ const EXPECTED: [(&str, &str, &str, &str); 7] = [
     ("park", CONDITION, "takes", ""),
     ("sleep", "", "pause", ""),
     ("network", "java.io.FileDescriptor", "reads", ""),
+    ("network", "java.io.FileDescriptor", "accepts", ""),
+    ("network", "java.io.FileDescriptor", "receives", ""),
 ];
 const CONDITION: &str = "java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject";
 

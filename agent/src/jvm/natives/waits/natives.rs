@@ -128,6 +128,8 @@ const PARK_AND_SLEEP: usize = 2;
 enum Known {
     /// The thread will wait for this, if that is no null.
     Now(jobject),
+    /// The thread will wait for this socket, whatever the method is for.
+    OnSocket(jobject),
     /// The call takes long, or does not.
     Afterwards(jobject),
     /// The thread will not wait.
@@ -156,6 +158,9 @@ fn around<R>(
     let (mut begun, mut later) = (None, None);
     let mut known = Some(known);
     with_vm(&mut |agent, vm| match known.take().map(|known| known(vm)) {
+        Some(Known::OnSocket(file)) => {
+            begun = begin(vm, agent, WaitKind::Network, file, None, || None);
+        }
         Some(Known::Now(object)) => {
             begun = begin(vm, agent, kind, object, None, || holder(vm, kind, object));
             if kind == WaitKind::Park {
@@ -231,7 +236,7 @@ wrapper!(poll, POLL, (this, file: jobject, events: jint, timeout: jlong) -> jint
 wrapper!(accept, ACCEPT, (this, file: jobject, new: jobject, addresses: jobject) -> jint, WaitKind::Network,
     |vm, _, file, _, _| read_of(vm, file, false));
 wrapper!(accept_plain, ACCEPT_PLAIN, (this, new: jobject) -> (), WaitKind::Network,
-    |vm, this, _| vm.file_of_socket(this).map_or(Known::Never, |file| read_of(vm, file, false)));
+    |vm, this, _| accept_of(vm, this));
 wrapper!(read_plain, READ_PLAIN, (this, file: jobject, array: jbyteArray, from: jint, bytes: jint, timeout: jint) -> jint,
     WaitKind::Network, |vm, _, file, _, _, _, _| read_of(vm, file, false));
 wrapper!(select, SELECT, (this, epoll: jint, address: jlong, events: jint, timeout: jint) -> jint, WaitKind::Network,
@@ -249,11 +254,20 @@ wrapper!(read_random, READ_RANDOM, (this, array: jbyteArray, from: jint, bytes: 
 
 /// Whether a read of a file descriptor waits. `is_file`: it may be one of a file, which is always ready.
 fn read_of(vm: &Vm<'_>, file: jobject, is_file: bool) -> Known {
-    match vm.number_of_file(file).is_some_and(will_wait) {
-        true => Known::Now(file),
-        false if is_file => Known::Afterwards(file),
-        false => Known::Never,
+    match vm.number_of_file(file).filter(|number| will_wait(*number)) {
+        // JDK 11 reads channels of sockets like files.
+        Some(number) if is_file && is_socket(number) => Known::OnSocket(file),
+        Some(_) => Known::Now(file),
+        None if is_file => Known::Afterwards(file),
+        None => Known::Never,
     }
+}
+
+/// Whether an accept of a socket before JDK 13 waits: by a poll, so that the file itself never waits.
+fn accept_of(vm: &Vm<'_>, socket: jobject) -> Known {
+    let file = vm.file_of_socket(socket);
+    let file = file.filter(|file| vm.number_of_file(*file).is_some_and(|file| !is_ready(file)));
+    file.map_or(Known::Never, Known::Now)
 }
 
 /// Whether a read of a `FileInputStream` waits, which may be one of a pipe or terminal.
@@ -266,11 +280,23 @@ fn read_of_stream(vm: &Vm<'_>, stream: jobject) -> Known {
 
 /// Returns whether a read of a file waits: there is nothing to read, and the file is one that waits.
 fn will_wait(file: i32) -> bool {
+    // SAFETY: has no preconditions; another file under this number does no harm.
+    !is_ready(file) && unsafe { libc::fcntl(file, libc::F_GETFL) } & libc::O_NONBLOCK == 0
+}
+
+/// Returns whether there is something to read, or an error.
+fn is_ready(file: i32) -> bool {
     let mut asked = libc::pollfd { fd: file, events: libc::POLLIN, revents: 0 };
     // SAFETY: one structure, for the length of the call.
-    let ready = unsafe { libc::poll(&raw mut asked, 1, 0) };
-    // SAFETY: has no preconditions; another file under this number does no harm.
-    ready == 0 && unsafe { libc::fcntl(file, libc::F_GETFL) } & libc::O_NONBLOCK == 0
+    unsafe { libc::poll(&raw mut asked, 1, 0) != 0 }
+}
+
+fn is_socket(file: i32) -> bool {
+    let mut facts = mem::MaybeUninit::<libc::stat>::zeroed();
+    // SAFETY: a place for the result; another file under this number does no harm.
+    let found = unsafe { libc::fstat(file, facts.as_mut_ptr()) } == 0;
+    // SAFETY: plain numbers, for which zero is a value.
+    found && unsafe { facts.assume_init() }.st_mode & libc::S_IFMT == libc::S_IFSOCK
 }
 
 macro_rules! wrapped {

@@ -1,8 +1,12 @@
 package harness;
 
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.nio.ByteBuffer;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
@@ -28,7 +32,8 @@ public final class Waits {
     }
 
     public static void main(String[] args) throws Exception {
-        int count = entersMonitor() + isNotified() + locks() + awaits() + takes() + sleeps() + reads();
+        int count = entersMonitor() + isNotified() + locks() + awaits() + takes() + sleeps() + reads() + accepts()
+            + receives();
         System.out.println("waited " + count);
     }
 
@@ -158,6 +163,37 @@ public final class Waits {
             int read = client.getInputStream().read();
             join(writer);
             return read;
+        }
+    }
+
+    /** Waits for a connection. */
+    private static int accepts() throws Exception {
+        try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            Thread connector = start("connector", () -> connects(server));
+            server.accept().close();
+            join(connector);
+            return 1;
+        }
+    }
+
+    private static void connects(ServerSocket server) throws Exception {
+        for (int times = 0; times < 10; times++) {
+            pause();
+        }
+        new Socket(server.getInetAddress(), server.getLocalPort()).close();
+    }
+
+    /** Waits for a byte from a channel. */
+    private static int receives() throws Exception {
+        try (ServerSocketChannel server = ServerSocketChannel.open()) {
+            server.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+            try (SocketChannel client = SocketChannel.open(server.getLocalAddress());
+                    SocketChannel accepted = server.accept()) {
+                Thread writer = start("writer", () -> writes(accepted.socket()));
+                int read = client.read(ByteBuffer.allocate(1));
+                join(writer);
+                return read;
+            }
         }
     }
 
