@@ -341,6 +341,15 @@ mod tests {
     }
 
     #[test]
+    fn of_an_object_that_is_handed_over_only_its_identity_matters() {
+        let needs = |role: &str| MethodRole::parse(role).unwrap().needs_identity(ValueSource::This);
+        assert!(
+            ["x give this", "x keep this", "x take this", "x begin this"].into_iter().all(needs)
+        );
+        assert!(!["x give arg0", "x give this.task", "x put this | arg0"].into_iter().any(needs));
+    }
+
+    #[test]
     fn roles_of_later_versions_are_unknown() {
         let later = MethodRole::parse("sql streamed arg0!").unwrap();
         assert_eq!((later.preset(), later.role()), ("sql", PresetRole::Unknown));
