@@ -227,7 +227,7 @@ pub(crate) fn trace() -> TempDir {
     encoder.finish(&mut bytes);
     fs::write(dir.path().join("thread-1.marks"), bytes).unwrap();
     let method = r#"{"id":1,"class":"com.app.Main","name":"work","descriptor":"(I)I","source":"Main.java","loader":"app","flags":[],"lines":[7,8],"roles":["sql run 'select'","context put 'order' | '17'"]}"#;
-    let state = r#"{"id":90,"class":"com.app.Main$work$1","name":"invokeSuspend","descriptor":"(Ljava/lang/Object;)Ljava/lang/Object;","flags":[]}"#;
+    let state = r#"{"id":90,"class":"com.app.Main$work$1","name":"invokeSuspend","descriptor":"(Ljava/lang/Object;)Ljava/lang/Object;","flags":[],"roles":["coroutines take this"]}"#;
     fs::write(dir.path().join("methods.jsonl"), format!("{method}\n{state}\n")).unwrap();
     let round = [0x81, 0x82, 0x00, 0xC3, 0x05, 0x00, 0x00];
     fs::write(dir.path().join("thread-14.flow"), round.repeat(700_000)).unwrap();
@@ -263,6 +263,7 @@ pub(crate) fn verbs(other: &str) -> Vec<(&'static str, Vec<&str>)> {
         ("flow report --coroutines", vec!["report", "--coroutines"]),
         ("flow report --never-called", vec!["report", "--never-called"]),
         ("flow calls --slowest", vec!["calls", "--slowest", "3"]),
+        ("flow calls --coroutines", vec!["calls", "--coroutines", "--max", "5"]),
         ("flow report --paths longest", vec!["report", "--paths", "longest"]),
         ("flow report --paths deepest", vec!["report", "--paths", "deepest"]),
         ("flow report --paths frequent", vec!["report", "--paths", "frequent"]),

@@ -191,3 +191,45 @@ fn what_is_no_pair_of_calls_is_an_error() {
         command().args(["diff", "1:2", "1:3"]).current_dir(inside.path()).output().unwrap().into();
     assert!(run.err.contains("a call is compared with another call"), "{run:?}");
 }
+
+#[test]
+fn threads_of_two_traces_are_compared_by_their_names() {
+    let (before, after) = (trace(1, 2), trace(1, 2));
+    let [one, other] = [&before, &after].map(|dir| of(dir.path(), ":1"));
+    let heading = |calls: &str| {
+        let [one, other] = [&before, &after].map(|dir| format!("{}, thread 1", text(dir.path())));
+        format!("before  {calls}  {one}\nafter   {calls}  {other}\n")
+    };
+    for exact in [&["--exact"][..], &[]] {
+        let run = diff(&[exact, &["--thread", &one, "--thread", &other]].concat());
+        assert!(run.out.starts_with(&heading("4 calls")), "{run:?}");
+        assert_eq!(run.code, Some(0));
+    }
+    let place = text(before.path());
+    for (args, message) in [
+        (&["--thread", &one][..], "two are compared: --thread TRACE::NAME"),
+        (&["--thread", &one, "--thread", &other, &place], "leave out BEFORE and AFTER"),
+        (&["--thread", &one, "--thread", &other, "--methods"], "compare whole runs"),
+    ] {
+        let run = diff(args);
+        assert_eq!(run.code, Some(2), "{run:?}");
+        assert!(run.err.contains(message), "{run:?}");
+    }
+}
+
+#[test]
+fn a_trace_in_the_place_of_a_method_is_not_looked_up() {
+    let (dir, empty) = (trace(1, 2), tempfile::tempdir().unwrap());
+    let place = text(dir.path());
+    let calls = |args: &[&str]| {
+        let mut calls = command();
+        calls.arg("calls").args(args).arg(&place).current_dir(empty.path());
+        Run::from(calls.output().unwrap())
+    };
+    for args in [&["--by", "shape"][..], &[]] {
+        let run = calls(args);
+        assert_eq!(run.code, Some(2), "{run:?}");
+        assert!(run.err.contains("METHOD is missing"), "{run:?}");
+    }
+    assert_eq!(calls(&["main"]).code, Some(0));
+}

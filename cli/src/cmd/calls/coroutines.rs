@@ -6,7 +6,6 @@ use flow_codec::read::Trace;
 use flow_query::ask::{Calls, CoroutineParts, FoundCall};
 use flow_query::dag::Outcome;
 use flow_query::rows::{Cell, CoroutineCallRow, OnlyJson, Raw, RowNames};
-use flow_query::select::file_title;
 
 use super::list::left_by;
 use super::values::{expect, row as row_with_values};
@@ -159,10 +158,8 @@ fn print(
     table.column("resumptions", calls.iter().map(|call| of_parts(call, resumptions)));
     let threads = |parts: &CoroutineParts| Cell::Count(parts.threads);
     table.column("threads", calls.iter().map(|call| of_parts(call, threads)));
-    let thread =
-        |call: &FoundCall| trace.files().get(call.file).map(|file| file_title(trace, file));
-    table.column("thread", calls.iter().map(|call| Cell::text(thread(call).unwrap_or_default())));
-    table.column("call", calls.iter().map(|call| Cell::Count(call.number)));
+    let first = |call: &FoundCall| Cell::text(format!("{}:{}", call.thread, call.number));
+    table.column("first part", calls.iter().map(first));
     if calls.iter().any(|call| call.outcome.is_some_and(|how| how != Outcome::Returned)) {
         table.column("left by", calls.iter().map(left_by));
     }
