@@ -44,6 +44,11 @@ impl Target {
         matches!(self, Self::Chrome | Self::Speedscope | Self::Firefox | Self::Jsonl)
     }
 
+    /// Returns whether a row is a call, with its number.
+    pub(crate) fn is_table(self) -> bool {
+        matches!(self, Self::Jsonl | Self::Csv | Self::Parquet)
+    }
+
     /// Returns whether calls are written one by one, not as sums by path.
     pub(crate) fn is_timeline(self) -> bool {
         !matches!(self, Self::Pprof | Self::Collapsed | Self::Svg)

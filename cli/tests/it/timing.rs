@@ -284,8 +284,8 @@ fn sums_are_limited_to_a_range_of_time() {
     let slowest = ["calls", "--slowest", "2", "--format", "csv", "--time", &window];
     let begin = from;
     let expected = [
-        format!("{begin},{begin},{begin},3750000,3750000,3750000,false,0"),
-        format!("{begin},{begin},{begin},2500000,2500000,2500000,false,1"),
+        format!("{begin},{begin},{begin},3750000,3750000,3750000,false,,0"),
+        format!("{begin},{begin},{begin},2500000,2500000,2500000,false,x.Oops,1"),
     ];
     assert_eq!(numbers(&slowest), expected);
     // Events after the end of the range are not read, so their damage does not matter.

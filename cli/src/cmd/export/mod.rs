@@ -58,14 +58,20 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
         _ => Vec::new(),
     };
     source.choose_part(&args.part)?;
-    source.number_calls()?;
     args.when.expect_in(&source.traces)?;
     source.expect_calls()?;
-    let trace = source.only("export")?;
-    let scale = match to.is_timeline() {
-        true => time_line(args.weight.by, trace)?,
-        false => weight_of(args.weight.by, trace)?,
+    let scale = {
+        let trace = source.only("export")?;
+        match to.is_timeline() {
+            true => time_line(args.weight.by, trace)?,
+            false => weight_of(args.weight.by, trace)?,
+        }
     };
+    // A timeline by calls begins with the part that is exported.
+    if to.is_table() || (to == Target::Perfetto && scale != Unit::Calls) {
+        source.number_calls()?;
+    }
+    let trace = source.only("export")?;
     let chosen = selected(trace, &args.part.filter, &args.when)?;
     let export = Export { args, to, trace, chosen, scale, samples: None, tests };
     let status = match writer(to, trace, scale) {

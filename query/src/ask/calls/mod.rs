@@ -283,9 +283,12 @@ impl Calls {
         self.expect_selectable()?;
         let mut runs = Vec::new();
         match (self.source(), self.order) {
-            (Source::Values | Source::Times | Source::Coroutines, _) => {
+            (source @ (Source::Values | Source::Times | Source::Coroutines), order) => {
                 traces.select(&self.select)?;
-                traces.number_calls(&mut ())?;
+                // The longest are looked up in their threads.
+                if source != Source::Times && order == Order::Begun {
+                    traces.number_calls(&mut ())?;
+                }
             }
             (Source::Shapes, _) => {
                 // Read before threads are selected: the thread that ran a test may not be among them.
