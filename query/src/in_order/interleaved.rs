@@ -252,6 +252,12 @@ impl Interleaved<'_> {
                     continue;
                 }
             };
+            // What waits has its row where it happened, whatever comes next.
+            if let Some(before) = latest.replace(thread).filter(|before| *before != thread)
+                && let Some(of) = threads.get_mut(&before)
+            {
+                of.pause(before, &shown, &mut keeper);
+            }
             if has_numbers {
                 keeper.is_open = within(event.time, limits);
             }
@@ -260,11 +266,6 @@ impl Interleaved<'_> {
                 break;
             }
             read += u64::from(keeper.is_open);
-            if let Some(before) = latest.replace(thread).filter(|before| *before != thread)
-                && let Some(of) = threads.get_mut(&before)
-            {
-                of.pause(before, &shown, &mut keeper);
-            }
             let of = threads.entry(thread).or_insert_with(|| OfThread {
                 calls: self.in_order(trace, thread, &shown),
                 open: Vec::new(),
