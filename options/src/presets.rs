@@ -187,7 +187,9 @@ impl Preset {
         let role = PresetRole::of_word(role).ok_or_else(|| format!("{FORM}; found '{role}'"))?;
         let role = MethodRole::new(&self.name, role, sources)?;
         if role.needs(ValueSource::This) && pattern.contains("#<init>") {
-            return Err(format!("{pattern}: this is not known when a constructor begins"));
+            return Err(format!(
+                "{pattern}: 'this' cannot be a source of a constructor: when its call begins, it is not initialised"
+            ));
         }
         let with_subtypes = pattern.contains("+#");
         let method = Glob::new(&pattern.replacen("+#", "#", 1));

@@ -64,7 +64,7 @@ pub(crate) struct CallsArgs {
     /// Show calls in groups: by what they did, by who called them, or by what threads worked for
     #[arg(long, value_name = "WHAT", group = "calls_view", help_heading = VIEWS)]
     pub(crate) by: Option<GroupBy>,
-    /// With --by shape: show the rarest first; with --by context, those that differ from what is usual
+    /// With --by shape: show the rarest first; with --by context, first the values for which something else was done than for most
     #[arg(long, requires = "by", help_heading = VIEWS)]
     pub(crate) odd: bool,
     /// With --by shape: show how long the calls of each shape lasted together, and the slowest

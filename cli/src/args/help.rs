@@ -136,7 +136,7 @@ Examples:
 
 pub(super) const DIFF_HELP: &str = "\
 Without traces, the last two runs in the folder flow-trace are compared. Of two runs, tests are compared too, by name, if \
-they are marked. With one trace, give --test twice: what does the second test call that the first one does not?
+they are marked. With one trace, give --test twice: what does the second test call that the first one does not? --test TRACE::NAME twice compares tests of two runs.
 
 Calls are compared by path: the names of the methods on the stack, in all threads together. A call that appeared \
 or vanished with all its callees is one line, which counts all of these calls.
@@ -175,6 +175,7 @@ Examples:
   flow diff --exact --renamed com.app.Cart=com.app.Basket before after
   flow diff --test '*OrderTest.total*' passing-run failing-run
   flow diff --test '*.total' --test '*.totalOfNothing'
+  flow diff --test before.flowtrace::A.old --test after.flowtrace::A.new
   flow diff --exact --thread worker-1 --thread worker-2
   flow diff --exact --test '*OrderTest.total*' passing-run failing-run
   flow diff 22:1082 25:97                    two calls, with their values
@@ -216,13 +217,17 @@ Reads and writes of fields are recorded of those that flow record --fields names
 of them lasted together, and the nearest method of the program's own code. Numbers and quoted texts do not count; with \
 --values each is shown as it was.
 
+--by context shows what threads worked for: each value of a key, with what was called for it. More than half of the values that begin with the same method do the \
+same: another one is odd. --coroutines shows each call of a suspend function of Kotlin once, with its resumptions.
+
 --follow shows each call when it has ended, while the trace is recorded or received: of all threads, in the order in which they ended.
 
 Examples:
   flow calls --sql                           each statement: how often, where
   flow calls --http --values --min-duration 100ms
   flow calls --log 'order' --by request
-  flow calls --by context order
+  flow calls --by context order --odd
+  flow calls --by context --follow           what a server works for now
   flow calls --slowest 20                    the longest calls
   flow calls 'Orders#total' --slowest 5 --values
   flow calls --slowest 5 --outcome exception

@@ -121,7 +121,13 @@ impl Args {
         let width = columns.map_or(WIDEST_HELP, |columns| columns.min(WIDEST_HELP));
         // The agent refuses it in a JVM that runs already.
         let without_waits = |verb: Command| verb.mut_arg("waits", |flag| flag.hide(true));
+        // They are for one trace; what diff says of them names the way.
+        let without_requests = |verb: Command| {
+            let hidden = ["request", "context"];
+            hidden.iter().fold(verb, |verb, flag| verb.mut_arg(flag, |flag| flag.hide(true)))
+        };
         let command = Self::command().mut_subcommand("attach", without_waits);
+        let command = command.mut_subcommand("diff", without_requests);
         by_purpose(named_as_started(command.term_width(width), started_as()))
     }
 }

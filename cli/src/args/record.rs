@@ -168,7 +168,7 @@ pub(crate) struct AgentArgs {
     #[arg(help_heading = WHAT)]
     #[arg(long)]
     pub(crate) handovers: bool,
-    /// Record which call of a suspend function of Kotlin a resumption continues, too; for calls --coroutines
+    /// Record which call each resumption of a Kotlin suspend function continues, too; for calls --coroutines
     #[arg(help_heading = WHAT)]
     #[arg(long)]
     pub(crate) coroutines: bool,

@@ -177,7 +177,8 @@ pub(crate) fn roles_in(trace: &Trace, preset: &str) -> HashMap<MethodId, MethodR
     found
 }
 
-/// Returns the roles that methods of a trace have for a preset, without which there is no answer.
+/// Returns the roles that methods of a trace have for a preset, without which there is no answer. There are none if the preset was recorded, but
+/// no class with such a method was loaded.
 ///
 /// # Errors
 /// The trace was not recorded with the preset.
@@ -188,7 +189,9 @@ pub(crate) fn recorded_roles(
     flag: &'static str,
 ) -> Result<HashMap<MethodId, MethodRole>, Error> {
     let roles = roles_in(trace, preset);
-    match roles.is_empty() {
+    let presets = trace.manifest().and_then(|manifest| manifest.options.get("presets"));
+    let is_recorded = presets.is_some_and(|all| all.split(';').any(|one| one.trim() == preset));
+    match roles.is_empty() && !is_recorded {
         true => Err(Error::NotRecorded { path: trace.dir().to_path_buf(), what, flag }),
         false => Ok(roles),
     }

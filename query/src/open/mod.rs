@@ -21,7 +21,7 @@ pub use self::paths::{further_among, is_container_name};
 pub use self::recordings::{Newest, RecordedRun, Recordings, is_named_by_start, recording_name};
 pub use self::request::{GivenBy, Request, RequestPart};
 pub(crate) use self::request::{
-    InThread, LinkedPart, Links, PartOf, hand_overs_if_recorded, read_contexts,
+    InThread, LinkedPart, Links, PartOf, hand_overs_if_recorded, read_contexts, recorded_contexts,
 };
 pub use self::state::State;
 pub use self::traces::Traces;

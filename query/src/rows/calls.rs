@@ -177,7 +177,7 @@ crate::rows! {
         shape: Option<String>,
         /// how many values of the key have this shape
         alike: Option<u64>,
-        /// `true` if more than half of the values of the key that begin with the same method have one other shape
+        /// `true` if more than half of the values of the key whose first call is of the same method share a shape that this one does not have
         odd: Option<bool>,
     }
 

@@ -126,7 +126,8 @@ fn fields(mut message: &[u8]) -> Vec<(u64, Vec<u8>)> {
         let value = match key & 7 {
             0 => varint(&mut message).to_le_bytes().to_vec(),
             kind => {
-                let len = if kind == 1 { 8 } else { varint(&mut message) as usize };
+                let len =
+                    if kind == 1 { 8 } else { usize::try_from(varint(&mut message)).unwrap() };
                 let (value, rest) = message.split_at(len);
                 message = rest;
                 value.to_vec()

@@ -27,7 +27,9 @@ pub(super) fn run(args: &ContextsArgs, out: &mut Out) -> Result<Status, Failure>
     let mut progress = Progress::new(source.bytes(), out);
     let mut status = source.status;
     for trace in &source.traces {
-        let (mut sums, soundness) = match args.asked.find(trace, &mut progress) {
+        let found = args.asked.find(trace, &mut progress);
+        let is_recorded = found.is_ok();
+        let (mut sums, soundness) = match found {
             Err(error @ Error::NotRecorded { .. }) => {
                 message(&error.to_string());
                 (Vec::new(), Soundness::Whole)
@@ -38,6 +40,9 @@ pub(super) fn run(args: &ContextsArgs, out: &mut Out) -> Result<Status, Failure>
         answer.begin(trace, out)?;
         if answer.is_text() {
             out.heading(&plural(sums.len() as u64, "value"))?;
+        }
+        if sums.is_empty() && is_recorded {
+            message("no method that gives a key a value was called while it was recorded");
         }
         let more = answer.cut(&mut sums);
         match answer.is_text() {

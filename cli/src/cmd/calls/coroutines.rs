@@ -129,7 +129,7 @@ fn print(
     if calls.is_empty() {
         return Ok(writeln!(
             out,
-            "no call of a suspend function is in the selected part of the trace"
+            "no call of a suspend function that has a state is in the selected part of the trace"
         )?);
     }
     let labels = Labels::new(trace.methods(), Format::Text, args.verbose);

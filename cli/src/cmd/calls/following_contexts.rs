@@ -17,6 +17,8 @@ use crate::input::source::{Source, run_of};
 use crate::input::times::has_clock;
 use crate::output::{Out, Records, escaped, grouped, message};
 
+const THROWN_WIDTH: usize = 4;
+
 /// Shows values as they end, until all recordings are over.
 pub(super) fn run(args: &ContextsArgs, out: &mut Out) -> Result<Status, Failure> {
     // A run that begins later is not followed.
@@ -101,7 +103,10 @@ impl Followed {
         let is_timed = has_clock(trace);
         if self.shown == 1 {
             let (times, width) = (if is_timed { TIMES } else { "" }, self.thread_width);
-            let numbers = format!("{:>NUMBER_WIDTH$}  {:>NUMBER_WIDTH$}", "first call", "calls");
+            let numbers = format!(
+                "{:>NUMBER_WIDTH$}  {:>NUMBER_WIDTH$}  {:>THROWN_WIDTH$}",
+                "first call", "calls", "!"
+            );
             out.heading(&format!("{times}{:width$}  {numbers}  works for", "thread"))?;
         }
         let place = source.place(trace.dir()).map(|place| place + ", ").unwrap_or_default();
@@ -114,14 +119,12 @@ impl Followed {
             }
             false => String::new(),
         };
-        let (call, calls) = (grouped(of.call), grouped(of.calls));
-        let numbers = format!("{call:>NUMBER_WIDTH$}  {calls:>NUMBER_WIDTH$}");
+        let (call, calls) = (format!("{}:{}", of.thread, of.call), grouped(of.calls));
+        let thrown = if of.thrown > 0 { grouped(of.thrown) } else { String::new() };
+        let numbers =
+            format!("{call:>NUMBER_WIDTH$}  {calls:>NUMBER_WIDTH$}  {thrown:>THROWN_WIDTH$}");
         let what = escaped(&format!("{}={}", of.key, of.value)).into_owned();
-        let thrown = match of.thrown {
-            0 => String::new(),
-            count => format!("  ! {}", grouped(count)),
-        };
-        Ok(writeln!(out, "{when}{thread}  {numbers}  {what}{thrown}")?)
+        Ok(writeln!(out, "{when}{thread}  {numbers}  {what}")?)
     }
 }
 
@@ -150,7 +153,10 @@ impl Follow for Followed {
         self.next(source, true, out)?;
         out.finish()?;
         if self.shown == 0 {
-            message("no value that is asked for has ended (flow record --context records them)");
+            match self.ended.expect_any(&source.traces) {
+                Ok(()) => message("no value that is asked for has ended"),
+                Err(error) => message(&error.to_string()),
+            }
         }
         Ok(status.and(report_missing(self.ended.missing(), &self.damage, "values")))
     }

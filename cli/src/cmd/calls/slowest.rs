@@ -59,7 +59,9 @@ pub(super) fn run(args: &SlowestArgs, out: &mut Out) -> Result<Status, Failure> 
     }
     drop(progress);
     if count == 0 && args.outcome.is_some() {
-        message("no call in the selected part of the trace was left in this way");
+        message(
+            "no call in the selected part of the trace was left in the way that --outcome names",
+        );
     }
     Ok(status)
 }

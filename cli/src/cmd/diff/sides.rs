@@ -8,6 +8,7 @@ use flow_query::open::SelectedCall;
 use crate::args::DiffArgs;
 use crate::failure::Failure;
 use crate::input::flags::DEFAULT_DIR;
+use crate::output::message;
 
 /// What is compared, for people.
 pub(super) struct Sides {
@@ -82,11 +83,19 @@ pub(super) fn with_traces(args: &DiffArgs) -> Result<DiffArgs, Failure> {
     };
     let split: Vec<_> = names.iter().map(|name| trace_of(name)).collect();
     if split.iter().all(|(trace, _)| trace.is_none()) {
+        if let ([one, other], Some(after)) = (&names[..], &args.after) {
+            let (before, after) = (args.before.display(), after.display());
+            message(&format!(
+                "both are compared in both traces; one of each: {flag} {before}::{one} {flag} {after}::{other}"
+            ));
+        }
         return Ok(args);
     }
     let usage = |text: String| Err(Failure::Usage(text));
     let [(before, one), (after, other)] = &split[..] else {
-        return usage(format!("two are compared: {flag} TRACE::NAME {flag} TRACE::NAME"));
+        return usage(format!(
+            "{flag} TRACE::NAME: a second {flag} names what it is compared with"
+        ));
     };
     let is_named = args.before != Path::new(DEFAULT_DIR);
     if args.after.is_some() || is_named && before.is_some() && after.is_some() {

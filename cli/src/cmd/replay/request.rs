@@ -131,7 +131,8 @@ impl<'a> Handed<'a> {
             true => format!(", {} later", bounded_duration(from.bounds.until(to.bounds))),
             false => String::new(),
         };
-        let guessed = if given.is_guessed { ", a guess: handed over more than once" } else { "" };
+        let guessed =
+            if given.is_guessed { ", a guess: another call may have handed it over" } else { "" };
         format!("{thread}{later}{guessed}")
     }
 }

@@ -13,7 +13,7 @@
 //! | word | a call of the method |
 //! |---|---|
 //! | `run` | is an operation, whose text the sources are, joined by blanks |
-//! | `send` | the same, also inside what a `run` of the preset receives |
+//! | `send` | is an operation, like `run`, but counts inside a `run`, too |
 //! | `made` | makes its result, an object with that text |
 //! | `set` | sets a parameter of `this`: the sources before ` \| ` are its number or name, the one after it its value |
 //! | `part` | has a part of the text of the operation that it is in |
@@ -262,7 +262,7 @@ impl MethodRole {
         sources.any(|source| matches!(source, TextSource::Value(of, _) if *of == value))
     }
 
-    /// Returns whether of a value of the call no more matters than which object it is.
+    /// Returns whether the role needs only the identity of a value.
     #[must_use]
     pub fn needs_identity(&self, value: ValueSource) -> bool {
         use PresetRole::{Begin, Give, Keep, Pop, Push, Take};

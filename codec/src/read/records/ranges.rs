@@ -16,7 +16,7 @@ pub(crate) struct PartCursor {
     ranges: Arc<[Range<Position>]>,
     /// How many calls began before each range, if that is known.
     calls_before: Vec<Option<u64>>,
-    /// The same of the range that has begun, until it is taken.
+    /// How many calls began before the range that has begun, until it is taken.
     pub(crate) calls: Option<u64>,
     /// The range that is being read, or is read next.
     current: usize,

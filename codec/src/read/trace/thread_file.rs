@@ -158,8 +158,8 @@ impl ThreadFile {
         Self { parts: Some(Arc::new(Parts::new(title, ranges))), ..self.clone() }
     }
 
-    /// The same ranges, with how many calls of the thread began before each: then its timeline numbers calls as that of the whole thread
-    /// does.
+    /// Returns the thread with its ranges and how many calls of it began before each, so that a timeline numbers calls as in the whole
+    /// thread.
     #[must_use]
     pub fn numbered(&self, calls_before: &[u64]) -> Self {
         let numbered = |parts: &Arc<Parts>| {

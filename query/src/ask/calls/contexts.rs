@@ -26,7 +26,7 @@ use crate::select::{Selected, start_ns};
 /// for trace in traces.iter() {
 ///     let (sums, _) = Contexts::of_key("order").find(trace, &mut ())?;
 ///     for sum in sums.iter().filter(|sum| sum.is_odd) {
-///         println!("{}={} called {} methods", sum.key, sum.value, sum.calls);
+///         println!("{}={} made {} calls", sum.key, sum.value, sum.calls);
 ///     }
 /// }
 /// # Ok::<(), flow_query::Error>(())
@@ -63,7 +63,7 @@ pub struct ContextSum {
     pub shape: ShapeName,
     /// How many values of the key have this shape.
     pub alike: u64,
-    /// Whether more than half of the values of the key that begin with the same method have one other shape.
+    /// Whether more than half of the values of the key whose first call is of the same method share a shape that this one does not have.
     pub is_odd: bool,
 }
 
@@ -124,14 +124,21 @@ impl Contexts {
         of_values
     }
 
+    /// Checks that there is a key of this name among those that have values, if any have.
+    pub(super) fn expect_key(&self, keys: &BTreeSet<Rc<str>>) -> Result<(), Error> {
+        match &self.key {
+            Some(key) if !keys.is_empty() && !keys.contains(key.as_str()) => {
+                let keys = keys.iter().map(|key| &**key).collect::<Vec<_>>().join(", ");
+                Err(Error::Text(format!("there is no key '{key}'; there are: {keys}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The spans of the key, if there are any.
     fn select(&self, mut spans: Vec<ContextSpan>) -> Result<Vec<ContextSpan>, Error> {
         let Some(key) = &self.key else { return Ok(spans) };
-        let keys: BTreeSet<_> = spans.iter().map(|span| span.key.clone()).collect();
-        if !keys.is_empty() && !keys.contains(key.as_str()) {
-            let keys = keys.iter().map(|key| &**key).collect::<Vec<_>>().join(", ");
-            return Err(Error::Text(format!("there is no key '{key}'; there are: {keys}")));
-        }
+        self.expect_key(&spans.iter().map(|span| span.key.clone()).collect())?;
         spans.retain(|span| &*span.key == key);
         Ok(spans)
     }

@@ -1,6 +1,6 @@
 //! What threads worked for in traces that grow, each value once a thread no longer has it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Instant;
@@ -11,8 +11,9 @@ use flow_codec::{MethodId, ThreadId};
 
 use super::contexts::Contexts;
 use super::growing::{AwaitTimes, MissingEvents};
+use crate::Error;
 use crate::analysis::{CONTEXT, FindContexts, MadeTexts, ThreadContexts, roles_in};
-use crate::open::Traces;
+use crate::open::{Traces, recorded_contexts};
 use crate::process::{DataBreak, Follower, Metadata, Ordered, Receive};
 use crate::select::has_clock;
 
@@ -23,6 +24,8 @@ pub struct EndedContexts {
     asked: Contexts,
     jvms: BTreeMap<PathBuf, Jvm>,
     missing: MissingEvents,
+    /// The keys that had values.
+    keys: BTreeSet<Rc<str>>,
 }
 
 /// A value that a thread had.
@@ -161,13 +164,29 @@ impl EndedContexts {
     /// Asks for these values.
     #[must_use]
     pub fn of(asked: Contexts) -> Self {
-        Self { asked, jvms: BTreeMap::new(), missing: MissingEvents::default() }
+        Self {
+            asked,
+            jvms: BTreeMap::new(),
+            missing: MissingEvents::default(),
+            keys: BTreeSet::new(),
+        }
     }
 
     /// The events that could not be read: values are missing.
     #[must_use]
     pub const fn missing(&self) -> &MissingEvents {
         &self.missing
+    }
+
+    /// Checks at the end that contexts were recorded, and that the key had a value.
+    ///
+    /// # Errors
+    /// Contexts were not recorded, or there is no such key.
+    pub fn expect_any(&self, traces: &Traces) -> Result<(), Error> {
+        for trace in traces.iter() {
+            recorded_contexts(trace)?;
+        }
+        self.asked.expect_key(&self.keys)
     }
 
     /// Returns the values that have ended in traces that were [opened again](Traces::open_again) since the last call, in the order
@@ -203,6 +222,7 @@ impl EndedContexts {
             jvm.made = made;
             new.is_any |= passed.events > 0;
             new.damage.extend(passed.damage);
+            self.keys.extend(spans.iter().map(|span| span.key.clone()));
             spans.retain(|span| self.asked.key.as_ref().is_none_or(|key| **key == *span.key));
             new.contexts.extend(spans.into_iter().map(|span| EndedContext {
                 trace: number,

@@ -29,6 +29,9 @@ pub struct HandedInThread {
 
 impl HandedCalls {
     /// Reads the hand-overs of a trace; there are none if they were not recorded.
+    ///
+    /// # Errors
+    /// The trace cannot be read.
     pub fn read(trace: &Trace, listener: &mut impl Listener) -> Result<(Self, Soundness), Error> {
         let (hand_overs, soundness) = hand_overs_if_recorded(trace, listener)?;
         let mut handed = Self::default();
@@ -46,7 +49,7 @@ impl HandedCalls {
         Ok((handed, soundness))
     }
 
-    /// Those of a thread.
+    /// Returns the hand-overs of a thread.
     #[must_use]
     pub fn of_thread(&self, thread: ThreadId) -> HandedInThread {
         self.0.get(&thread).cloned().unwrap_or_default()
@@ -74,6 +77,9 @@ pub struct ContextsInThread {
 
 impl CallContexts {
     /// Reads the contexts of a trace; there are none if they were not recorded.
+    ///
+    /// # Errors
+    /// The trace cannot be read.
     pub fn read(trace: &Trace, listener: &mut impl Listener) -> Result<(Self, Soundness), Error> {
         let (spans, of_contexts) = match read_contexts(trace, listener) {
             Err(Error::NotRecorded { .. }) => return Ok((Self::default(), Soundness::Whole)),
@@ -102,7 +108,7 @@ impl CallContexts {
         Ok((Self { of_threads }, of_contexts.and(of_hand_overs)))
     }
 
-    /// Those of a thread.
+    /// Returns the contexts of a thread.
     #[must_use]
     pub fn of_thread(&self, thread: ThreadId) -> ContextsInThread {
         let parts = self.of_threads.get(&thread).cloned().unwrap_or_default();

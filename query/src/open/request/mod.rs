@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use flow_codec::format::marks::Position;
-use flow_codec::format::roles::PresetRole;
+use flow_codec::format::roles::{MethodRole, PresetRole};
 use flow_codec::read::{ThreadFile, Trace, When};
-use flow_codec::{Offset, ThreadId};
+use flow_codec::{MethodId, Offset, ThreadId};
 
 pub(crate) use self::reached::{InThread, LinkedPart, Links, PartOf};
 use super::call::SelectedCall;
@@ -54,6 +54,14 @@ pub struct GivenBy {
     pub is_guessed: bool,
 }
 
+/// Returns the methods that say what threads work for, with their roles.
+///
+/// # Errors
+/// That was not recorded.
+pub(crate) fn recorded_contexts(trace: &Trace) -> Result<HashMap<MethodId, MethodRole>, Error> {
+    recorded_roles(trace, CONTEXT, "what threads work for", "--context")
+}
+
 /// Reads what the threads of a trace work for, and when.
 ///
 /// # Errors
@@ -62,7 +70,7 @@ pub(crate) fn read_contexts(
     trace: &Trace,
     listener: &mut impl Listener,
 ) -> Result<(Vec<ContextSpan>, Soundness), Error> {
-    let roles = recorded_roles(trace, CONTEXT, "what threads work for", "--context")?;
+    let roles = recorded_contexts(trace)?;
     let has_objects = roles.values().any(|role| role.role() == PresetRole::Made);
     let mut visitor = FindContexts::new(trace.methods(), roles);
     let (begin, end) = (FindContexts::begin_thread, FindContexts::end_thread);

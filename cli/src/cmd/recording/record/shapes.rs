@@ -377,7 +377,8 @@ mod tests {
         thread.took = KNOWN_AFTER / 2;
         assert_eq!(thread.time_for(BYTES_A_SECOND), Duration::from_secs(1));
         thread.took = Duration::from_secs(5);
-        assert_eq!(thread.time_for(ROUND.len() as u64), Duration::from_secs(5) / ROUNDS as u32);
+        let rounds = u32::try_from(ROUNDS).unwrap();
+        assert_eq!(thread.time_for(ROUND.len() as u64), Duration::from_secs(5) / rounds);
     }
 
     #[test]

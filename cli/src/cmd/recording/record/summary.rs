@@ -70,11 +70,7 @@ type Step = (&'static str, &'static str);
 const STEPS_OF_OPTIONS: [(&str, &str, Step); 3] = [
     ("waits", "on", ("report --waits", "what threads waited for")),
     ("presets", "context", ("calls --by context", "what threads worked for")),
-    (
-        "presets",
-        "coroutines",
-        ("calls --coroutines", "calls that were suspended, each with its parts"),
-    ),
+    ("presets", "coroutines", ("calls --coroutines", "calls of suspend functions, each once")),
 ];
 
 /// The path of a trace in `dir`, or beside it if that is a file, for a user who calls it `shown`.
