@@ -396,8 +396,11 @@ mod tests {
     }
     use Step::{In, Out, With};
 
+    /// A call: its method, its parts with their numbers, and whether its beginning is known.
+    type Shown = (u64, Vec<(usize, u64)>, bool);
+
     /// The parts of coroutines in threads, one after the other: their methods, and whether their beginning is known.
-    fn coroutines(threads: &[&[Step]]) -> Vec<(u64, Vec<(usize, u64)>, bool)> {
+    fn coroutines(threads: &[&[Step]]) -> Vec<Shown> {
         let dir = tempfile::tempdir().unwrap();
         let methods = NAMES.iter().zip(0..).map(|(name, id)| format!("{name}={id}\n"));
         let classes = CLASSES.iter().zip(20..).map(|(name, id)| format!("{name}#<class>={id}\n"));
