@@ -19,10 +19,11 @@ pub use self::logs::is_log;
 pub use self::missing::Missing;
 pub use self::paths::{further_among, is_container_name};
 pub use self::recordings::{Newest, RecordedRun, Recordings, is_named_by_start, recording_name};
-pub use self::request::{GivenBy, Request, RequestPart};
 pub(crate) use self::request::{
-    InThread, LinkedPart, Links, PartOf, hand_overs_if_recorded, read_contexts, recorded_contexts,
+    ContextSpans, InThread, LinkedPart, Links, OtherValues, PartOf, hand_overs_if_recorded,
+    read_contexts, recorded_contexts,
 };
+pub use self::request::{GivenBy, Request, RequestPart};
 pub use self::state::State;
 pub use self::traces::Traces;
 pub use self::words::{

@@ -12,7 +12,7 @@ use std::rc::Rc;
 use flow_codec::format::marks::Position;
 use flow_codec::format::roles::{MethodRole, PresetRole, TextSource};
 use flow_codec::format::values::{CallValue, ObjectContent, Role, Value};
-use flow_codec::read::{Methods, Stamp, TimelineEvent, Unwound, VisitTimeline, When};
+use flow_codec::read::{EventKind, Methods, Stamp, TimelineEvent, Unwound, VisitTimeline, When};
 use flow_codec::{MethodId, Offset, ThreadId};
 
 use super::role_calls::{RoleCall, RoleCalls};
@@ -355,6 +355,14 @@ impl VisitTimeline for FindContexts<'_> {
     }
 
     fn other(&mut self, event: TimelineEvent) -> bool {
+        if let EventKind::Gap { .. } | EventKind::Pause = event.kind {
+            // What changes meanwhile is not known.
+            let TimelineEvent { position, time, calls, .. } = event;
+            self.drop_those(Stamp { position, time, calls }, |_, _| true);
+            self.of_thread.pushed.clear();
+            self.of_thread.calls.forget();
+            return true;
+        }
         self.of_thread.calls.add_values(event);
         true
     }

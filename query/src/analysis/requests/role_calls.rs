@@ -64,6 +64,11 @@ impl<T> RoleCalls<T> {
         self.calls.pop_if(|call| call.frames > frames)
     }
 
+    /// Forgets the open calls, of which the rest is missing.
+    pub(super) fn forget(&mut self) {
+        self.calls.clear();
+    }
+
     /// The open calls.
     pub(super) fn iter(&self) -> impl Iterator<Item = &RoleCall<T>> {
         self.calls.iter()

@@ -1,6 +1,6 @@
 //! What threads worked for: the values of their contexts, and what was called for each.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use flow_codec::format::shape_name::ShapeName;
@@ -12,7 +12,10 @@ use crate::analysis::{
     CONTEXT, ContextSpan, HANDOVERS, NameParts, NamedPart, ThreadPart, roles_in,
 };
 use crate::dag::Behaviour;
-use crate::open::{InThread, LinkedPart, Links, PartOf, hand_overs_if_recorded, read_contexts};
+use crate::open::{
+    ContextSpans, InThread, LinkedPart, Links, OtherValues, PartOf, hand_overs_if_recorded,
+    read_contexts,
+};
 use crate::reading::{Listener, Soundness, read_thread};
 use crate::select::{Selected, start_ns};
 
@@ -100,10 +103,12 @@ impl Contexts {
         let spans = self.select(spans)?;
         let (hand_overs, of_hand_overs) = hand_overs_if_recorded(trace, listener)?;
         let links = Links::of(&hand_overs);
-        let mut parts = Parts::default();
-        let sum = |spans: Vec<ContextSpan>| sum(&spans, &links, &mut parts);
+        let (all, mut parts) = (ContextSpans::of(spans), Parts::default());
+        let sum = |((key, value), spans): ((&str, &str), Vec<&ContextSpan>)| {
+            sum(&spans, &links, all.others(key, value), &mut parts)
+        };
         let (mut sums, first_parts): (Vec<_>, Vec<_>) =
-            Self::by_value(spans).into_values().filter_map(sum).unzip();
+            all.by_value().into_iter().filter_map(sum).unzip();
         let (named, of_parts) = parts.name(trace, listener);
         mark_odd(&mut sums, &first_parts, &named);
         sums.sort_by_key(|sum| (sum.begun.estimate_ns, sum.thread, sum.call));
@@ -111,17 +116,6 @@ impl Contexts {
             sums.sort_by_key(|sum| !sum.is_odd);
         }
         Ok((sums, of_contexts.and(of_hand_overs).and(of_parts)))
-    }
-
-    /// The spans of each value.
-    pub(super) fn by_value(
-        spans: Vec<ContextSpan>,
-    ) -> BTreeMap<(Rc<str>, Rc<str>), Vec<ContextSpan>> {
-        let mut of_values: BTreeMap<_, Vec<_>> = BTreeMap::new();
-        for span in spans {
-            of_values.entry((span.key.clone(), span.value.clone())).or_default().push(span);
-        }
-        of_values
     }
 
     /// Checks that there is a key of this name among those that have values, if any have.
@@ -186,18 +180,19 @@ impl Parts {
 
 /// Adds up the spans of a value, and takes its parts to be named.
 fn sum(
-    spans: &[ContextSpan],
+    spans: &[&ContextSpan],
     links: &Links<'_>,
+    others: OtherValues<'_>,
     parts: &mut Parts,
 ) -> Option<(ContextSum, PartNumbers)> {
-    let first = spans.iter().min_by_key(|span| span.begun.estimate_ns)?;
+    let first = spans.first()?;
     let events: Vec<InThread> =
         spans.iter().map(|span| (span.thread, span.range.clone())).collect();
     let mut threads: BTreeSet<ThreadId> = spans.iter().map(|span| span.thread).collect();
     let mut ended = spans.iter().map(|span| span.ended).max_by_key(|at| at.estimate_ns)?;
     let (mut calls, first_part) = (0, parts.count);
     // A task that sets the value again is a part of what was handed over.
-    for part in links.parts_of(&events) {
+    for part in links.parts_of(&events, others) {
         calls += match part.of {
             PartOf::Events(number) => {
                 let (events, span) = events.get(number).zip(spans.get(number))?;

@@ -8,9 +8,8 @@ use flow_codec::ThreadId;
 use flow_codec::format::marks::Position;
 use flow_codec::read::Trace;
 
-use super::contexts::Contexts;
 use crate::Error;
-use crate::open::{InThread, Links, hand_overs_if_recorded, read_contexts};
+use crate::open::{ContextSpans, InThread, Links, hand_overs_if_recorded, read_contexts};
 use crate::reading::{Listener, Soundness};
 
 /// What the calls of each thread hand over, and what they run of that.
@@ -88,12 +87,12 @@ impl CallContexts {
         let (hand_overs, of_hand_overs) = hand_overs_if_recorded(trace, listener)?;
         let links = Links::of(&hand_overs);
         let mut of_threads: HashMap<ThreadId, Vec<ContextPart>> = HashMap::new();
-        for spans in Contexts::by_value(spans).into_values() {
-            let Some(first) = spans.first() else { continue };
-            let text: Rc<str> = format!("{}={}", first.key, first.value).into();
+        let all = ContextSpans::of(spans);
+        for ((key, value), spans) in all.by_value() {
+            let text: Rc<str> = format!("{key}={value}").into();
             let events: Vec<InThread> =
                 spans.iter().map(|span| (span.thread, span.range.clone())).collect();
-            for part in links.parts_of(&events) {
+            for part in links.parts_of(&events, all.others(key, value)) {
                 let of_thread = of_threads.entry(part.thread).or_default();
                 of_thread.extend(part.ranges.into_iter().map(|range| (range, text.clone())));
             }

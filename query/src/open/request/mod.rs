@@ -1,6 +1,7 @@
 //! A call with all that it called, or a value of a context, and what these handed to other threads.
 
 mod reached;
+mod values;
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -11,6 +12,7 @@ use flow_codec::read::{ThreadFile, Trace, When};
 use flow_codec::{MethodId, Offset, ThreadId};
 
 pub(crate) use self::reached::{InThread, LinkedPart, Links, PartOf};
+pub(crate) use self::values::{ContextSpans, OtherValues};
 use super::call::SelectedCall;
 use crate::Error;
 use crate::analysis::{
@@ -122,7 +124,9 @@ impl Request {
     ) -> Result<Self, Error> {
         let (hand_overs, _) = read_hand_overs(trace, listener)?;
         let (_, file, range) = SelectedCall::find(call, trace, listener)?;
-        Ok(Self::of(&[(file.id(), range)], vec![None], trace, &hand_overs))
+        let links = Links::of(&hand_overs);
+        let parts = links.parts_of(&[(file.id(), range)], OtherValues::NONE);
+        Ok(Self { parts: parts_in(trace, &hand_overs, parts, None) })
     }
 
     /// Finds what belongs to a value of a context of a trace; what threads hand to each other only if that was recorded.
@@ -135,41 +139,20 @@ impl Request {
         listener: &mut impl Listener,
     ) -> Result<Self, Error> {
         let (spans, _) = read_contexts(trace, listener)?;
-        let spans = spans.into_iter().filter(|span| wanted.is_of(&span.key, &span.value));
-        let (contexts, ranges): (Vec<_>, Vec<_>) = spans
-            .map(|span| (Some(format!("{}={}", span.key, span.value)), (span.thread, span.range)))
-            .unzip();
         let (hand_overs, _) = hand_overs_if_recorded(trace, listener)?;
-        Ok(Self::of(&ranges, contexts, trace, &hand_overs))
-    }
-
-    /// What belongs to events. `contexts`: what each of the ranges is a part of.
-    fn of(
-        ranges: &[InThread],
-        contexts: Vec<Option<String>>,
-        trace: &Trace,
-        hand_overs: &HandOvers,
-    ) -> Self {
-        let files: HashMap<_, _> = trace.files().iter().map(|file| (file.id(), file)).collect();
-        let given = |section: &Section| {
-            let give = hand_overs.give_of(section)?;
-            Some(GivenBy {
-                call: CallPlace::new(give.thread, give.number),
-                at: give.at,
-                given: give.time,
-                taken: section.time,
-                is_guessed: section.is_guessed,
-            })
-        };
-        let part = |LinkedPart { thread, ranges, of }| {
-            let (context, given) = match of {
-                PartOf::Events(number) => (contexts.get(number).cloned().flatten(), None),
-                PartOf::Section(section, _) => (None, Some(given(section)?)),
-            };
-            Some(RequestPart { file: files.get(&thread)?.whole(), ranges, context, given })
-        };
-        let parts = Links::of(hand_overs).parts_of(ranges);
-        Self { parts: parts.into_iter().filter_map(part).collect() }
+        let (links, spans) = (Links::of(&hand_overs), ContextSpans::of(spans));
+        let mut parts = Vec::new();
+        for ((key, value), of_value) in spans.by_value() {
+            if !wanted.is_of(key, value) {
+                continue;
+            }
+            let events: Vec<InThread> =
+                of_value.iter().map(|span| (span.thread, span.range.clone())).collect();
+            let of_value = links.parts_of(&events, spans.others(key, value));
+            let context = format!("{key}={value}");
+            parts.extend(parts_in(trace, &hand_overs, of_value, Some(&context)));
+        }
+        Ok(Self { parts })
     }
 
     /// What belongs to it: its own part first, each other one after that of the call that handed it over.
@@ -194,6 +177,34 @@ impl Request {
         };
         threads.into_iter().map(file).collect()
     }
+}
+
+/// Finds the threads of parts. `context` is what the own parts are of.
+fn parts_in(
+    trace: &Trace,
+    hand_overs: &HandOvers,
+    parts: Vec<LinkedPart<'_>>,
+    context: Option<&str>,
+) -> Vec<RequestPart> {
+    let files: HashMap<_, _> = trace.files().iter().map(|file| (file.id(), file)).collect();
+    let given = |section: &Section| {
+        let give = hand_overs.give_of(section)?;
+        Some(GivenBy {
+            call: CallPlace::new(give.thread, give.number),
+            at: give.at,
+            given: give.time,
+            taken: section.time,
+            is_guessed: section.is_guessed,
+        })
+    };
+    let part = |LinkedPart { thread, ranges, of }| {
+        let (context, given) = match of {
+            PartOf::Events(_) => (context.map(str::to_owned), None),
+            PartOf::Section(section, _) => (None, Some(given(section)?)),
+        };
+        Some(RequestPart { file: files.get(&thread)?.whole(), ranges, context, given })
+    };
+    parts.into_iter().filter_map(part).collect()
 }
 
 impl RequestPart {
@@ -242,7 +253,15 @@ mod tests {
 
     /// The parts of other threads that belong to the events of a thread between two offsets, as their ranges without those of
     /// other requests.
-    fn parts(threads: &[&str], (thread, range): (u64, Range<u64>)) -> Vec<String> {
+    fn parts(threads: &[&str], events: (u64, Range<u64>)) -> Vec<String> {
+        parts_without(threads, events, OtherValues::NONE)
+    }
+
+    fn parts_without(
+        threads: &[&str],
+        (thread, range): (u64, Range<u64>),
+        others: OtherValues<'_>,
+    ) -> Vec<String> {
         let found = found(threads);
         let at = |offset: u64| Position::before(Offset::new(offset));
         let events = [(ThreadId::new(thread), at(range.start)..at(range.end))];
@@ -257,17 +276,43 @@ mod tests {
                 .collect();
             format!("{thread}: {}", ranges.join(" "))
         };
-        Links::of(&found).parts_of(&events).into_iter().map(shown).collect()
+        Links::of(&found).parts_of(&events, others).into_iter().map(shown).collect()
+    }
+
+    #[test]
+    fn a_task_that_sets_another_value_belongs_to_that_one_meanwhile() {
+        let threads = ["mG5)m)", "B5)m)mG7))m)E5)", "T7m))"];
+        assert_eq!(parts(&threads, (1, 0..6)), ["1: 0..6", "2: 2..12", "3: 0..4"]);
+        let at = |offset: u64| Position::before(Offset::new(offset));
+        let span = |value: &str, thread, range: Range<u64>| ContextSpan {
+            thread: ThreadId::new(thread),
+            key: "order".into(),
+            value: value.into(),
+            range: at(range.start)..at(range.end),
+            calls: 2..4,
+            begun: When::UNKNOWN,
+            ended: When::UNKNOWN,
+            thrown: 0,
+        };
+        let spans = ContextSpans::of(vec![span("1", 1, 0..6), span("2", 2, 5..10)]);
+        let others = spans.others("order", "1");
+        assert_eq!(parts_without(&threads, (1, 0..6), others), ["1: 0..6", "2: 2..5 10..12"]);
+        let others = spans.others("user", "eve");
+        assert_eq!(parts_without(&threads, (1, 0..6), others).len(), 3);
+        // The values that it has itself do not end it.
+        let others = spans.others("order", "2");
+        assert_eq!(parts_without(&threads, (2, 5..10), others), ["2: 5..10", "3: 0..4"]);
     }
 
     #[test]
     fn a_task_that_begins_where_its_thread_does_is_no_part_of_the_thread() {
         // The thread runs the task of another request first, and then does something of its own.
         let threads = ["mG5S2)))mG7))", "B7)m)E7)m)"];
-        assert_eq!(parts(&threads, (1, 0..8)), ["1: 0..8", "2: 0..2 7..end"]);
-        assert_eq!(parts(&threads, (1, 8..13)), ["1: 8..13", "2: 2..7"]);
-        let threads = ["mS2G5)))", "T5m))"];
-        assert_eq!(parts(&threads, (1, 0..8)), ["1: 0..8", "2: 5..end", "2: 0..5"]);
+        assert_eq!(parts(&threads, (1, 0..8)), ["1: 0..8", "2: 0..2 5..end"]);
+        assert_eq!(parts(&threads, (1, 8..13)), ["1: 8..13", "2: 2..5"]);
+        assert_eq!(parts(&["mS2G5)))", "T5m))"], (1, 0..8)), ["1: 0..8", "2: 0..4"]);
+        let threads = ["mS2G5)))", "T5m))m)"];
+        assert_eq!(parts(&threads, (1, 0..8)), ["1: 0..8", "2: 4..end", "2: 0..4"]);
     }
 
     #[test]

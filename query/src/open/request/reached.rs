@@ -6,6 +6,7 @@ use std::ops::Range;
 use flow_codec::ThreadId;
 use flow_codec::format::marks::Position;
 
+use super::values::OtherValues;
 use crate::analysis::{Give, HandOvers, Section};
 
 /// Some events of a thread.
@@ -114,8 +115,14 @@ impl<'a> Links<'a> {
         })
     }
 
+    /// Returns whether another value was set where something is handed over.
+    fn is_of_others(&self, give: usize, others: OtherValues<'_>) -> bool {
+        let give = self.hand_overs.gives().get(give);
+        give.is_some_and(|give| others.contain(give.thread, Position::before(give.at)))
+    }
+
     /// The sections that follow from some events.
-    pub(super) fn reached_from(&self, events: &[InThread]) -> Reached {
+    fn reached_from(&self, events: &[InThread], others: OtherValues<'_>) -> Reached {
         let (mut all, mut reached, mut needed) = (Vec::new(), HashSet::new(), HashSet::new());
         let mut next: Vec<usize> = events.iter().flat_map(|events| self.gives_in(events)).collect();
         next.reverse();
@@ -123,7 +130,8 @@ impl<'a> Links<'a> {
             for section in self.of_gives.get(&give).into_iter().flatten() {
                 if reached.insert(*section) {
                     all.push(*section);
-                    next.extend(self.of_owners.get(section).into_iter().flatten().rev());
+                    let gives = self.of_owners.get(section).into_iter().flatten().rev();
+                    next.extend(gives.filter(|give| !self.is_of_others(**give, others)));
                 }
             }
         }
@@ -140,27 +148,36 @@ impl<'a> Links<'a> {
 
     /// The parts of threads that belong to some events: these, without those in a part that follows from others of them, then what
     /// follows, each part after that of the call that handed it over.
-    pub(crate) fn parts_of(&self, events: &[InThread]) -> Vec<LinkedPart<'a>> {
-        let reached = self.reached_from(events);
+    pub(crate) fn parts_of(
+        &self,
+        events: &[InThread],
+        others: OtherValues<'_>,
+    ) -> Vec<LinkedPart<'a>> {
+        let reached = self.reached_from(events, others);
         let own = events.iter().enumerate().filter(|(_, events)| !self.is_inside(&reached, events));
         let own = own.map(|(number, events)| LinkedPart {
             thread: events.0,
-            ranges: without(&events.1, self.others_in(events, None)),
+            ranges: without(&events.1, &self.others_in(events, None)),
             of: PartOf::Events(number),
         });
         let sections = self.hand_overs.sections();
         let sections = reached.parts().filter_map(|number| Some((number, sections.get(number)?)));
         let handed = sections.map(|(number, section)| {
             let events = (section.thread, section.range.clone());
-            let others = || self.others_in(&events, Some(number));
-            let calls = calls_without(&section.numbers, others());
+            let mut not_in_it = self.others_in(&events, Some(number));
+            let of_values = others.in_range(section.thread, &section.range);
+            not_in_it.extend(of_values.map(|span| (span.range.clone(), span.calls.clone())));
+            not_in_it.sort_by_key(|(range, _)| range.start);
+            let calls = calls_without(&section.numbers, &not_in_it);
             LinkedPart {
                 thread: section.thread,
-                ranges: without(&section.range, others()),
+                ranges: without(&section.range, &not_in_it),
                 of: PartOf::Section(section, calls),
             }
         });
-        own.chain(handed).collect()
+        let mut parts: Vec<_> = own.chain(handed).collect();
+        parts.retain(|part| !part.ranges.is_empty());
+        parts
     }
 
     /// Returns whether events begin in a section that is reached.
@@ -182,11 +199,7 @@ impl<'a> Links<'a> {
     }
 
     /// The sections in some events, or in a section, that were handed over from elsewhere.
-    fn others_in(
-        &self,
-        (thread, range): &InThread,
-        of_section: Option<usize>,
-    ) -> impl Iterator<Item = &Section> {
+    fn others_in(&self, (thread, range): &InThread, of_section: Option<usize>) -> Vec<Elsewhere> {
         let of_thread = self.sections.get(thread).cloned().unwrap_or_default();
         let first = of_thread.start;
         let sections = self.hand_overs.sections().get(of_thread).unwrap_or_default();
@@ -194,39 +207,40 @@ impl<'a> Links<'a> {
         // A task may begin where its thread does.
         let start = of_section.map_or_else(|| begun(range.start), |number| number + 1 - first);
         let inside = start..begun(range.end).max(start);
-        inside.filter_map(move |number| {
+        let own = inside.filter_map(|number| {
             let is_own = self.owners.get(first + number) == Some(&(first + number));
             sections.get(number).filter(|_| is_own)
-        })
+        });
+        own.map(|section| (section.range.clone(), section.numbers.clone())).collect()
     }
 
     /// How many calls are in some events without those that were handed over from elsewhere, of those with these numbers.
     pub(crate) fn calls_without_others(&self, events: &InThread, numbers: &Range<u64>) -> u64 {
-        calls_without(numbers, self.others_in(events, None))
+        calls_without(numbers, &self.others_in(events, None))
     }
 }
 
-/// How many calls are not in other sections, of those with these numbers.
-fn calls_without<'s>(numbers: &Range<u64>, others: impl Iterator<Item = &'s Section>) -> u64 {
+/// Events that do not belong to those around them, and the numbers of their calls.
+type Elsewhere = (Range<Position>, Range<u64>);
+
+/// How many calls are not elsewhere, of those with these numbers.
+fn calls_without(numbers: &Range<u64>, others: &[Elsewhere]) -> u64 {
     let (mut calls, mut from) = (0, numbers.start);
-    for other in others {
-        calls += other.numbers.start.saturating_sub(from);
-        from = from.max(other.numbers.end);
+    for (_, other) in others {
+        calls += other.start.min(numbers.end).saturating_sub(from);
+        from = from.max(other.end);
     }
     calls + numbers.end.saturating_sub(from)
 }
 
-/// What is not in other sections, of a range.
-fn without<'s>(
-    range: &Range<Position>,
-    others: impl Iterator<Item = &'s Section>,
-) -> Vec<Range<Position>> {
+/// What is not elsewhere, of a range.
+fn without(range: &Range<Position>, others: &[Elsewhere]) -> Vec<Range<Position>> {
     let (mut ranges, mut start) = (Vec::new(), range.start);
-    for other in others {
-        if other.range.start > start {
-            ranges.push(start..other.range.start);
+    for (other, _) in others {
+        if other.start > start {
+            ranges.push(start..other.start);
         }
-        start = start.max(other.range.end.min(range.end));
+        start = start.max(other.end.min(range.end));
     }
     if start < range.end {
         ranges.push(start..range.end);
