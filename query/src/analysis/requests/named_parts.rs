@@ -1,5 +1,6 @@
 //! Names what happened in parts of a thread, which may lie inside each other, in one walk.
 
+use std::cmp::Ordering;
 use std::collections::{HashSet, VecDeque};
 use std::num::NonZeroU64;
 use std::ops::Range;
@@ -7,7 +8,7 @@ use std::ops::Range;
 use flow_codec::MethodId;
 use flow_codec::format::marks::Position;
 use flow_codec::format::shape_name::CallOrder;
-use flow_codec::read::{Methods, Stamp, TimelineEvent, Unwound, VisitTimeline};
+use flow_codec::read::{EventKind, Methods, Stamp, TimelineEvent, Unwound, VisitTimeline};
 
 use crate::dag::{Behaviour, NameCalls};
 
@@ -118,13 +119,12 @@ impl<'a> NameParts<'a> {
         }
     }
 
-    /// The parts that an event belongs to, each with the end of the range.
-    fn parts_at(&mut self, at: Position) -> impl Iterator<Item = (&mut OpenPart<'a>, Position)> {
-        self.open.iter_mut().filter_map(move |open| {
-            let range = open.part.ranges.front().filter(|range| range.start <= at)?;
-            let end = range.end;
-            Some((open, end))
-        })
+    /// The parts that an event belongs to.
+    fn parts_at(&mut self, at: Position) -> impl Iterator<Item = &mut OpenPart<'a>> {
+        let is_in = move |open: &&mut OpenPart<'a>| {
+            open.part.ranges.front().is_some_and(|range| range.start <= at)
+        };
+        self.open.iter_mut().filter(is_in)
     }
 }
 
@@ -132,7 +132,7 @@ impl VisitTimeline for NameParts<'_> {
     fn enter(&mut self, method: MethodId, at: Stamp) -> bool {
         self.advance(at.position);
         let is_named = !self.left_out.contains(&method);
-        for (open, _) in self.parts_at(at.position) {
+        for open in self.parts_at(at.position) {
             open.frames.push(is_named);
             if is_named {
                 open.named.enter(method, at);
@@ -144,13 +144,19 @@ impl VisitTimeline for NameParts<'_> {
 
     fn exit(&mut self, count: NonZeroU64, at: Stamp, unwound: Option<&Unwound>) -> bool {
         self.advance(at.position);
-        for (open, end) in self.parts_at(at.position) {
-            let in_part = match end.offset == at.position.offset {
-                true => count.get().min(end.exits - at.position.exits),
-                false => count.get(),
+        let Position { offset, exits } = at.position;
+        let run = exits..exits.saturating_add(count.get());
+        for open in &mut self.open {
+            // The exits that are in the part: a range may end in the run, and another one begin.
+            let in_run = |place: Position| match place.offset.cmp(&offset) {
+                Ordering::Less => run.start,
+                Ordering::Equal => place.exits.clamp(run.start, run.end),
+                Ordering::Greater => run.end,
             };
-            let stay =
-                open.frames.len().saturating_sub(usize::try_from(in_part).unwrap_or(usize::MAX));
+            let ranges = open.part.ranges.iter().take_while(|range| range.start.offset <= offset);
+            let in_part: u64 = ranges.map(|range| in_run(range.end) - in_run(range.start)).sum();
+            let in_part = usize::try_from(in_part).unwrap_or(usize::MAX);
+            let stay = open.frames.len().saturating_sub(in_part);
             let named = open.frames.drain(stay..).filter(|is_named| *is_named).count();
             if let Some(named) = NonZeroU64::new(named as u64) {
                 open.named.exit(named, at, unwound);
@@ -160,8 +166,11 @@ impl VisitTimeline for NameParts<'_> {
     }
 
     fn other(&mut self, event: TimelineEvent) -> bool {
+        if !matches!(event.kind, EventKind::Gap { .. } | EventKind::Pause | EventKind::Resume) {
+            return true;
+        }
         self.advance(event.position);
-        for (open, _) in self.parts_at(event.position) {
+        for open in self.parts_at(event.position) {
             open.named.other(event.clone());
         }
         true
@@ -179,15 +188,19 @@ mod tests {
         MethodId::new(name.into()).unwrap()
     }
 
-    /// What `events` call in parts, each with its ranges, such as `5..7 9..11`: an event a character, `)` leaves a frame, and calls of `x` are left out.
+    /// What `events` call in parts, each with its ranges, such as `5..7 9..11`: an event a character, `)` leaves a frame, `]` two, and calls of `x` are left out.
     fn named(events: &str, parts: &[&str]) -> Vec<(Behaviour, Option<u64>)> {
         let at = |offset: u64| Position::before(Offset::new(offset));
         let methods = Methods::default();
         let left_out = HashSet::from([method(b'x')]);
         let mut visitor = NameParts::without(&methods, left_out);
         let range = |range: &str| {
+            let place = |text: &str| {
+                let (offset, exits) = text.split_once('+').unwrap_or((text, "0"));
+                Position { exits: exits.parse().unwrap(), ..at(offset.parse().unwrap()) }
+            };
             let (start, end) = range.split_once("..").unwrap();
-            at(start.parse().unwrap())..at(end.parse().unwrap())
+            place(start)..place(end)
         };
         let part = |(number, ranges): (usize, &&str)| ThreadPart {
             number,
@@ -199,6 +212,7 @@ mod tests {
             let stamp = Stamp { position, time: When::UNKNOWN, calls: 0 };
             match event {
                 b')' => visitor.exit(NonZeroU64::MIN, stamp, None),
+                b']' => visitor.exit(NonZeroU64::new(2).unwrap(), stamp, None),
                 name => visitor.enter(method(name), stamp),
             };
         }
@@ -231,5 +245,13 @@ mod tests {
     fn a_part_that_begins_and_ends_inside_calls_has_what_is_between() {
         // Exits of calls that began before it are not of the part; what is open at its end, is.
         assert_eq!(named("ab))cd))", &["1..6"]), named("b)cd))", &["0..6"]));
+    }
+
+    #[test]
+    fn a_range_may_end_and_begin_in_a_run_of_exits() {
+        // `t` is of another request; `]` leaves it, and the call around it, which is of this one.
+        let alone = named("fg)h))", &["0..6"]);
+        assert_eq!(named("fgt]h))", &["0..2 3+1..7"]), alone);
+        assert_eq!(named("fg)h]", &["0..4+1"]), named("fg)h)", &["0..5"]));
     }
 }
