@@ -166,6 +166,12 @@ impl<'a> Timeline<'a> {
         Self { has_waits: true, values: Some(Values::default()), ..self }
     }
 
+    /// Numbers calls from this many on, where the timeline does not begin with the thread.
+    #[must_use]
+    pub fn counting_from(self, calls: u64) -> Self {
+        Self { calls, ..self }
+    }
+
     /// Leaves out calls of methods that are not selected; their callees move up to the nearest caller that
     /// is. Exits of frames entered before recording began are left out too.
     #[must_use]

@@ -177,7 +177,8 @@ impl<E, F: FnMut(FoundCall) -> Result<(), E>> Reader<'_, F> {
     ) -> Result<Option<Start>, E> {
         let timeline = match file.timeline_from(from.offset) {
             Ok(timeline) => {
-                timeline.not_before(from.latest_ns).select(&self.selection).with_values()
+                let timeline = timeline.not_before(from.latest_ns).counting_from(from.calls);
+                timeline.select(&self.selection).with_values()
             }
             Err(error) => {
                 let _ = reading.note(error);
@@ -191,8 +192,7 @@ impl<E, F: FnMut(FoundCall) -> Result<(), E>> Reader<'_, F> {
         let mut rest: Option<Start> = None;
         while let Some(call) = calls.next() {
             match call {
-                Ok(mut call) => {
-                    call.number += from.calls;
+                Ok(call) => {
                     let is_first = rest.is_none_or(|rest| call.number < rest.calls);
                     let is_asked = || self.place.search.asked.has_time(&times_of(&call));
                     if is_first && is_asked() && self.place.holds(&call, &mut self.searched) {
@@ -206,12 +206,12 @@ impl<E, F: FnMut(FoundCall) -> Result<(), E>> Reader<'_, F> {
             while self.passed + waiting.len() as u64 > self.place.search.asked.most as u64 {
                 waiting.pop_last();
             }
-            let outermost = calls.outermost().map(|number| number + from.calls);
+            let outermost = calls.outermost();
             if rest.is_none() && waiting.len() >= most && outermost.is_some() {
                 let left = calls.left_at();
                 rest = Some(Start {
                     offset: left.position.offset,
-                    calls: from.calls + left.calls,
+                    calls: left.calls,
                     latest_ns: left.time.estimate_ns.unwrap_or(from.latest_ns),
                 });
             }
