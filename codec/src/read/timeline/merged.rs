@@ -199,6 +199,8 @@ struct Head<'a> {
     since: u64,
     /// Whether it comes directly before the next event that has a number.
     is_delayed: bool,
+    /// Whether it ought to, and that event is too far away.
+    is_lost: bool,
     timeline: Events<'a>,
     /// Further events that were read.
     ahead: VecDeque<Result<TimelineEvent>>,
@@ -230,7 +232,8 @@ impl Head<'_> {
             Some(next) => (*number, self.is_delayed) = (next.max(*number), true),
             // The thread ends.
             None if self.ahead.len() < MOST_AHEAD => (*number, self.is_delayed) = (u64::MAX, true),
-            None => {}
+            // It is somewhere before a number that is far away.
+            None => self.is_lost = true,
         }
     }
 }
@@ -500,9 +503,18 @@ impl<'a> Merged<'a> {
                     // Whatever the marks contain, numbers never go back.
                     let number = last.map(|last| event.number.map_or(last, |own| own.max(last)));
                     let turn = self.turns.as_mut().map_or(Turn::Due, |of| of.next(thread, &event));
-                    let is_delayed = false;
-                    let mut head =
-                        Head { thread, event, number, since, is_delayed, timeline, ahead, turn };
+                    let (is_delayed, is_lost) = (false, false);
+                    let mut head = Head {
+                        thread,
+                        event,
+                        number,
+                        since,
+                        is_delayed,
+                        is_lost,
+                        timeline,
+                        ahead,
+                        turn,
+                    };
                     // Of a trace that grows, what comes later is not there yet.
                     if number.is_some() && self.turns.is_none() {
                         head.delay();
@@ -629,9 +641,13 @@ impl Iterator for Merged<'_> {
                 // What is wrong before it, and the ends of other threads, are known.
                 return if self.ready.is_empty() { None } else { Some(self.ready.remove(0)) };
             }
-            let Head { thread, event, number, since, is_delayed, timeline, ahead, .. } = head;
+            let Head { thread, event, number, since, is_delayed, is_lost, timeline, ahead, .. } =
+                head;
             self.last = Some(thread);
-            let is_certain = self.place(thread, &event, is_delayed.then_some(since));
+            let is_certain = self.place(thread, &event, is_delayed.then_some(since)) && !is_lost;
+            if is_lost && let Some(unnumbered) = &mut self.unnumbered {
+                unnumbered.insert(thread, event.time.bounds.by_ns);
+            }
             // A run of exits has as many numbers.
             let last = event.number.map(|number| number + event.count().get() - 1);
             let since = last.map_or(since, |last| last.max(since));
