@@ -195,10 +195,14 @@ impl<'a> FindCoroutines<'a> {
         }
     }
 
+    /// Begins the thread with this number among those of the trace that have events.
+    pub(crate) fn begin_thread(&mut self, number: usize) {
+        self.thread = number;
+    }
+
     /// Ends a thread.
     pub(crate) fn end_thread(&mut self) {
         self.leave(0);
-        self.thread += 1;
     }
 
     /// Returns the coroutines.
@@ -229,14 +233,18 @@ impl<'a> FindCoroutines<'a> {
                 None => others.extend(parts.into_iter().map(|part| (vec![part], true))),
             }
         }
-        let all = parts.into_iter().map(|parts| (parts, true)).chain(others);
-        all.filter_map(|(mut parts, has_beginning)| {
-            parts.sort_by_key(Part::order);
-            let method = parts.first()?.method;
-            let parts = parts.iter().map(|part| (part.thread, part.number)).collect();
-            Some(Coroutine { method, parts, has_beginning })
-        })
-        .collect()
+        // What is known to be the beginning comes first, whatever the times are.
+        let begun = parts.into_iter().map(|parts| (parts, true, 1));
+        let others = others.into_iter().map(|(parts, has_beginning)| (parts, has_beginning, 0));
+        begun
+            .chain(others)
+            .filter_map(|(mut parts, has_beginning, sorted_from)| {
+                parts.get_mut(sorted_from..).unwrap_or_default().sort_by_key(Part::order);
+                let method = parts.first()?.method;
+                let parts = parts.iter().map(|part| (part.thread, part.number)).collect();
+                Some(Coroutine { method, parts, has_beginning })
+            })
+            .collect()
     }
 
     fn leave(&mut self, frames: usize) {
@@ -413,7 +421,8 @@ mod tests {
         let roles = roles.map(|(id, role)| (id, MethodRole::parse(role).unwrap()));
         let mut find = FindCoroutines::new(trace.methods(), roles.collect());
         let mut now = 0;
-        for thread in threads {
+        for (number, thread) in threads.iter().enumerate() {
+            find.begin_thread(number);
             let mut calls = 0;
             for step in *thread {
                 now += 1;

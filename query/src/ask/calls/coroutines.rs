@@ -3,8 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
+use flow_codec::ThreadId;
 use flow_codec::format::values::Role;
-use flow_codec::read::{Bounds, Call, Selection, Timeline};
+use flow_codec::read::{Bounds, Call, Selection, ThreadFile, Timeline};
 
 use super::{FoundCall, InTrace, Order, Searched, times_of};
 use crate::Error;
@@ -51,13 +52,14 @@ impl InTrace<'_> {
             recorded_roles(trace, COROUTINES, "which call a resumption continues", "--coroutines")?;
         let mut find = FindCoroutines::new(trace.methods(), roles);
         let mut searched = Searched::default();
-        let soundness = read_all_with_values(
-            trace,
-            listener,
-            &mut find,
-            |_, _| {},
-            |find, _| find.end_thread(),
-        );
+        // Empty threads are not read.
+        let files = trace.files().iter().filter(|file| file.bytes() > 0);
+        let numbers: HashMap<_, _> = files.map(ThreadFile::id).zip(0..).collect();
+        let begin = |find: &mut FindCoroutines<'_>, thread: ThreadId| {
+            find.begin_thread(numbers.get(&thread).copied().unwrap_or(usize::MAX));
+        };
+        let soundness =
+            read_all_with_values(trace, listener, &mut find, begin, |find, _| find.end_thread());
         searched.reading(soundness);
         let methods = self.search.methods(trace);
         let mut coroutines = find.end();
