@@ -31,5 +31,5 @@ pub(crate) use labels::short_program;
 pub(crate) use names::MethodNumbers;
 pub(crate) use parquet::Parquet;
 pub(crate) use paths::{PathFormat, Stacks};
-pub(crate) use target::{Target, Viewer, Writer, is_binary, viewer, writer};
+pub(crate) use target::{OfPresets, Target, Viewer, Writer, is_binary, viewer, writer};
 pub(crate) use timelines::HplSamples;

@@ -30,6 +30,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
 use super::emit::{Buffer, Exit, Exporter, Moment, ValuesOfCall};
+use super::target::OfPresets;
 use crate::failure::Failure;
 use crate::output::Unit;
 
@@ -57,7 +58,7 @@ pub(crate) struct Parquet<'a> {
     tests: Tests<'a>,
     /// The tests of the current thread.
     tests_of_thread: TestsOfThread,
-    contexts: CallContexts,
+    contexts: &'a CallContexts,
     /// What the current thread works for.
     contexts_of_thread: ContextsInThread,
     failed: Option<Failure>,
@@ -346,6 +347,7 @@ impl<'a> Parquet<'a> {
         trace: &'a Trace,
         scale: Unit,
         runs: &'a [TestRun],
+        of_presets: &'a OfPresets,
         is_selected: impl Fn(&TestRun) -> bool,
     ) -> Result<Self, Failure> {
         let io_failure = |error: io::Error| Failure::Failed(format!("{}: {error}", dir.display()));
@@ -376,9 +378,7 @@ impl<'a> Parquet<'a> {
                 calls: runs.iter().map(|run| is_selected(run).then_some(0)).collect(),
             },
             tests_of_thread: TestsOfThread::default(),
-            // What cannot be read is reported when the events are exported.
-            contexts: CallContexts::read(trace, &mut ())
-                .map_or_else(|_| CallContexts::default(), |read| read.0),
+            contexts: &of_presets.contexts,
             contexts_of_thread: ContextsInThread::default(),
             failed: None,
         })

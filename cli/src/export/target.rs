@@ -2,6 +2,7 @@
 
 use clap::ValueEnum;
 use flow_codec::read::Trace;
+use flow_query::ask::{CallContexts, HandedCalls};
 
 use super::blinky::Blinky;
 use super::emit::Exporter;
@@ -67,10 +68,41 @@ pub(crate) enum Writer<'a> {
     Paths(&'static dyn PathFormat),
 }
 
+/// What presets know of calls. Other threads than those that are written have a part in it.
+#[derive(Default)]
+pub(crate) struct OfPresets {
+    pub(super) handed: HandedCalls,
+    pub(super) contexts: CallContexts,
+}
+
+impl OfPresets {
+    /// Reads of a whole trace what a format shows. What cannot be read is reported when the calls are.
+    pub(crate) fn read(target: Target, trace: &Trace) -> Self {
+        let mut of = Self::default();
+        match target {
+            Target::Perfetto => {
+                of.handed =
+                    HandedCalls::read(trace, &mut ()).map(|(read, _)| read).unwrap_or_default();
+            }
+            Target::Parquet => {
+                of.contexts =
+                    CallContexts::read(trace, &mut ()).map(|(read, _)| read).unwrap_or_default();
+            }
+            _ => {}
+        }
+        of
+    }
+}
+
 /// Creates the writer of a format.
-pub(crate) fn writer(target: Target, trace: &Trace, scale: Unit) -> Writer<'_> {
+pub(crate) fn writer<'a>(
+    target: Target,
+    trace: &'a Trace,
+    scale: Unit,
+    of_presets: &'a OfPresets,
+) -> Writer<'a> {
     let exporter: Box<dyn Exporter> = match target {
-        Target::Perfetto => Box::new(Perfetto::new(trace, scale)),
+        Target::Perfetto => Box::new(Perfetto::new(trace, scale, &of_presets.handed)),
         Target::Chrome => Box::new(Chrome::new(trace, scale)),
         Target::Speedscope => Box::new(Speedscope::new(trace, scale)),
         Target::Firefox => Box::new(Firefox::new(trace, scale)),

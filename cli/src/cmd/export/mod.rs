@@ -13,7 +13,7 @@ use flow_query::analysis::PathTree;
 use flow_query::profile::{FrameGrouping, Frames, GapRule};
 
 use crate::args::{By, ExportArgs, Format, SourceArgs, To};
-use crate::export::{HplSamples, Target, Viewer, Writer, is_binary, viewer, writer};
+use crate::export::{HplSamples, OfPresets, Target, Viewer, Writer, is_binary, viewer, writer};
 use crate::failure::{Failure, Status};
 use crate::input::flags::ThreadArgs;
 use crate::input::samples::Samples;
@@ -45,9 +45,17 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
     if let Some(tree) = samples(args, to, &mut source, out)? {
         let trace = source.only("export")?;
         let (chosen, scale) = (Selected::of(Selection::all()), Unit::new(tree.axis()));
-        let export =
-            Export { args, to, trace, chosen, scale, samples: Some(tree), tests: Vec::new() };
-        return match writer(to, trace, scale) {
+        let export = Export {
+            args,
+            to,
+            trace,
+            chosen,
+            scale,
+            samples: Some(tree),
+            tests: Vec::new(),
+            of_presets: OfPresets::default(),
+        };
+        return match writer(to, trace, scale, &export.of_presets) {
             Writer::Paths(format) => Ok(source.status.and(export.paths(format, out)?)),
             Writer::Timeline(_) | Writer::Tables | Writer::Instructions(_) => Ok(source.status),
         };
@@ -57,6 +65,7 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
         Target::Parquet => TestRun::read_all(source.only("export")?).0,
         _ => Vec::new(),
     };
+    let of_presets = OfPresets::read(to, source.only("export")?);
     source.choose_part(&args.part)?;
     args.when.expect_in(&source.traces)?;
     source.expect_calls()?;
@@ -73,8 +82,8 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
     }
     let trace = source.only("export")?;
     let chosen = selected(trace, &args.part.filter, &args.when)?;
-    let export = Export { args, to, trace, chosen, scale, samples: None, tests };
-    let status = match writer(to, trace, scale) {
+    let export = Export { args, to, trace, chosen, scale, samples: None, tests, of_presets };
+    let status = match writer(to, trace, scale, &export.of_presets) {
         Writer::Timeline(_) | Writer::Tables | Writer::Instructions(_)
             if export.is_limited() && scale == Unit::Calls =>
         {

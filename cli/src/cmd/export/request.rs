@@ -5,7 +5,7 @@ use flow_query::analysis::PathTree;
 use flow_query::reading::Selected;
 
 use crate::args::ExportArgs;
-use crate::export::{Emit, Target};
+use crate::export::{Emit, OfPresets, Target};
 use crate::output::Unit;
 
 /// An export: which calls of which trace.
@@ -19,6 +19,7 @@ pub(super) struct Export<'a> {
     pub(super) samples: Option<PathTree>,
     /// All tests of the trace, if they are written.
     pub(super) tests: Vec<TestRun>,
+    pub(super) of_presets: OfPresets,
 }
 
 impl Export<'_> {

@@ -74,7 +74,9 @@ impl Export<'_> {
         // How many calls are left out by their time is known only after all of them were read.
         let most = if self.is_limited() { u64::MAX } else { measured_calls };
         let mut measured = Size { bytes: 0, calls: 0, is_exact: true };
-        let Writer::Timeline(mut timeline) = writer(self.to, self.trace, self.scale) else {
+        let Writer::Timeline(mut timeline) =
+            writer(self.to, self.trace, self.scale, &self.of_presets)
+        else {
             return Ok(measured);
         };
         let mut ends = Vec::new();

@@ -44,7 +44,14 @@ impl<'a> Export<'a> {
         let mut progress = Progress::without_results(self.bytes());
         let tests = &self.args.part.tests;
         let is_selected = |run: &TestRun| tests.include(&run.name);
-        let mut tables = Parquet::create(dir, self.trace, self.scale, &self.tests, is_selected)?;
+        let mut tables = Parquet::create(
+            dir,
+            self.trace,
+            self.scale,
+            &self.tests,
+            &self.of_presets,
+            is_selected,
+        )?;
         let emit = self.emit(u64::MAX);
         let status = emit.trace(self.trace, &mut tables, &mut progress, &mut |_| Ok(()))?;
         tables.end()?;

@@ -33,7 +33,6 @@ mod field {
     pub(super) const EVENT_CATEGORY: u32 = 22;
     pub(super) const EVENT_NAME: u32 = 23;
     pub(super) const EVENT_FLOWS: u32 = 47;
-    pub(super) const EVENT_ENDING_FLOWS: u32 = 48;
     /// In `DebugAnnotation`.
     pub(super) const ANNOTATION_TEXT: u32 = 6;
     /// In `DebugAnnotation`.
@@ -79,7 +78,7 @@ pub(in crate::export) struct Perfetto<'a> {
     numbers: MethodNumbers,
     /// The sequence of the current thread, and its track.
     sequence: u64,
-    handed: HandedCalls,
+    handed: &'a HandedCalls,
     /// What is handed over in the current thread, from the next call on.
     in_thread: HandedInThread,
     /// How many calls of it began before its last event; none at its beginning.
@@ -87,16 +86,14 @@ pub(in crate::export) struct Perfetto<'a> {
 }
 
 impl<'a> Perfetto<'a> {
-    pub(in crate::export) fn new(trace: &'a Trace, scale: Unit) -> Self {
-        // What cannot be read is reported when the events are exported.
-        let handed = HandedCalls::read(trace, &mut ()).map(|(handed, _)| handed);
+    pub(in crate::export) fn new(trace: &'a Trace, scale: Unit, handed: &'a HandedCalls) -> Self {
         Self {
             trace,
             scale,
             names: ExportNames::new(trace.methods(), str::to_owned),
             numbers: MethodNumbers::default(),
             sequence: PROCESS_TRACK,
-            handed: handed.unwrap_or_default(),
+            handed,
             in_thread: HandedInThread::default(),
             calls: None,
         }
@@ -209,8 +206,8 @@ impl Exporter for Perfetto<'_> {
             packet.message(field::PACKET_TRACK_EVENT, |event| {
                 event.number(field::EVENT_TYPE, SLICE_BEGIN);
                 event.number(field::EVENT_NAME_ID, name_id);
-                begin.iter().for_each(|flow| event.fixed(field::EVENT_FLOWS, *flow));
-                end.iter().for_each(|flow| event.fixed(field::EVENT_ENDING_FLOWS, *flow));
+                // Of two events that may have the same time, none can be said to end the flow.
+                begin.iter().chain(&end).for_each(|flow| event.fixed(field::EVENT_FLOWS, *flow));
             });
             if is_new {
                 packet.message(field::PACKET_INTERNED, |interned| {
