@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use flow_codec::format::roles::{MethodRole, PresetRole, ValueSource};
+use flow_codec::format::roles::{MethodRole, PresetRole, TextSource, ValueSource};
 use flow_codec::{Glob, Name};
 
 use crate::OptionError;
@@ -190,6 +190,10 @@ impl Preset {
             return Err(format!(
                 "{pattern}: 'this' cannot be a source of a constructor: when its call begins, it is not initialised"
             ));
+        }
+        let has_fields = |source: &TextSource| matches!(source, TextSource::Value(_, fields) if !fields.is_empty());
+        if role.role() == PresetRole::Start && role.text().iter().any(has_fields) {
+            return Err(format!("{pattern}: start has a thread as its source, no field of it"));
         }
         let with_subtypes = pattern.contains("+#");
         let method = Glob::new(&pattern.replacen("+#", "#", 1));
