@@ -80,6 +80,8 @@ struct OfThread {
     last: Option<Stamp>,
     calls: u64,
     times: AwaitTimes,
+    /// Whether events came in this pass.
+    has_new: bool,
 }
 
 /// Receives the events of a trace.
@@ -104,9 +106,16 @@ impl Follow<'_> {
         }
     }
 
-    /// Ends all threads.
-    fn end(&mut self) {
-        for (thread, of_thread) in self.threads.drain() {
+    /// Ends threads: those that have ended, or with `all` each.
+    fn end(&mut self, all: bool) {
+        let threads = self.trace.threads();
+        let has_ended = |thread: ThreadId, of: &OfThread| {
+            let end_ns = threads.get(thread).and_then(|thread| thread.end_ns);
+            // Its last events may have come after the news of its end.
+            end_ns.is_some() && !of.has_new && !of.times.is_waiting()
+        };
+        let ended = self.threads.extract_if(|thread, of| all || has_ended(*thread, of));
+        for (thread, of_thread) in ended.collect::<Vec<_>>() {
             self.find.change_thread(of_thread.contexts);
             match of_thread.last {
                 Some(last) => self.find.end_thread(last),
@@ -126,6 +135,7 @@ impl Receive for Follow<'_> {
             last: None,
             calls: 0,
             times: AwaitTimes::default(),
+            has_new: false,
         };
         let mut of_thread = self.threads.remove(&thread).unwrap_or_else(new);
         let contexts = std::mem::replace(&mut of_thread.contexts, ThreadContexts::of(thread));
@@ -136,6 +146,7 @@ impl Receive for Follow<'_> {
     fn event(&mut self, Ordered { mut event, .. }: Ordered) {
         let Some((_, of_thread)) = &mut self.thread else { return };
         of_thread.times.passed();
+        of_thread.has_new = true;
         event.calls = of_thread.calls;
         of_thread.calls += u64::from(matches!(event.kind, EventKind::Enter(_)));
         let (position, time) = (event.position, event.time);
@@ -199,6 +210,7 @@ impl EndedContexts {
                 follower: Follower::default().with_values(),
                 ..Jvm::default()
             });
+            jvm.threads.values_mut().for_each(|of_thread| of_thread.has_new = false);
             let methods = trace.methods();
             if jvm.roles.1 != methods.len() {
                 jvm.roles = (roles_in(trace, CONTEXT), methods.len());
@@ -215,9 +227,7 @@ impl EndedContexts {
             };
             let passed = jvm.follower.pass_to(trace, &mut to);
             to.put_back();
-            if is_last {
-                to.end();
-            }
+            to.end(is_last);
             let (mut spans, made) = to.find.end_with_made();
             jvm.made = made;
             new.is_any |= passed.events > 0;

@@ -54,6 +54,11 @@ impl AwaitTimes {
         self.since = None;
     }
 
+    /// Returns whether an event waits.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.since.is_some()
+    }
+
     /// Returns whether an event has to wait, but not for long.
     pub(super) fn waits_for(&mut self, event: &TimelineEvent, now: Instant) -> bool {
         // The newest events happened after the last sample, and it is not known by when.
