@@ -207,7 +207,7 @@ fn threads_of_two_traces_are_compared_by_their_names() {
     }
     let place = text(before.path());
     for (args, message) in [
-        (&["--thread", &one][..], "two are compared: --thread TRACE::NAME"),
+        (&["--thread", &one][..], "a second --thread names what it is compared with"),
         (&["--thread", &one, "--thread", &other, &place], "leave out BEFORE and AFTER"),
         (&["--thread", &one, "--thread", &other, "--methods"], "compare whole runs"),
     ] {
