@@ -417,12 +417,8 @@ fn number_parts(files: &mut [ThreadFile], listener: &mut impl Listener) -> Resul
             }
         };
         let tree = tree.whole();
-        let mut numbers = Vec::with_capacity(parts.ranges().len());
-        for range in parts.ranges() {
-            let place = tree.offset(range.start.offset)?;
-            numbers.push(place.unwrap_or(tree.end()).enters);
-        }
-        *file = file.numbered(&numbers);
+        let begun = parts.ranges().iter().map(|range| tree.enters_before(range.start.offset));
+        *file = file.numbered(&begun.collect::<Result<Vec<_>, _>>()?);
     }
     Ok(())
 }

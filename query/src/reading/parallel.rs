@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::analysis::Report;
 use crate::dag::{Built, Dag};
-use crate::tree::{CallStack, LazyTree, SelectedTree, call_stacks};
+use crate::tree::{LazyTree, SelectedTree, call_stacks};
 use flow_codec::derived::Origin;
 use flow_codec::index::Index;
 use flow_codec::parallel::{BytesRead, cores};
@@ -80,7 +80,7 @@ pub fn open_dag(
     })
 }
 
-/// Finds calls of a thread by their numbers, given in order, in one pass.
+/// Finds the callers of calls of a thread by the numbers of these, given in order, in one pass.
 ///
 /// # Errors
 /// The events cannot be read.
@@ -88,7 +88,7 @@ pub(crate) fn find_stacks(
     file: &ThreadFile,
     numbers: &[u64],
     progress: &mut impl Listener,
-) -> Result<Vec<CallStack>, Error> {
+) -> Result<Vec<Vec<MethodId>>, Error> {
     progress.expect_more(file.bytes());
     let found = watch(file, progress, |read| call_stacks(file, numbers, read));
     progress.file_done(file.bytes());

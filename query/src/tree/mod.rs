@@ -17,6 +17,5 @@ mod steps;
 pub use lazy::LazyTree;
 pub use node::{EqualCalls, Node, Subtree};
 pub use selected::{SelectedCalls, SelectedTree};
-pub(crate) use stacks::CallStack;
 pub(crate) use stacks::call_stacks;
 pub use steps::{Direction, SearchStep};

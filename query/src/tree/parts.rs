@@ -3,29 +3,24 @@
 use std::ops::Range;
 
 use super::{LazyTree, Node};
+use flow_codec::format::marks::Position;
 use flow_codec::read::Parts;
 use flow_codec::{Offset, Result};
 
 impl LazyTree {
-    /// Returns the call with this number among those in some ranges, and the frames below it that were
-    /// entered in the same range, the outermost first; `None` if there are fewer calls.
+    /// Returns the call with this number, and the frames below it that were entered in the same one of some ranges, the outermost
+    /// first; `None` if there is no such call in them.
     ///
     /// # Errors
     /// As those of [`call`](Self::call).
     pub fn call_in(&mut self, parts: &Parts, number: u64) -> Result<Option<(Node, Vec<Node>)>> {
-        let mut before = 0_u64;
-        for range in parts.ranges().iter() {
-            let first = self.enters_before(range.start.offset)?;
-            let calls = self.enters_before(range.end.offset)?.saturating_sub(first);
-            if number - before < calls {
-                let Some(node) = self.call(first.saturating_add(number - before))? else { break };
-                let mut frames = self.frames(node.place)?;
-                frames.retain(|frame| frame.place.offset >= range.start.offset);
-                return Ok(Some((node, frames)));
-            }
-            before += calls;
-        }
-        Ok(None)
+        let Some(node) = self.call(number)? else { return Ok(None) };
+        let at = node.place.offset;
+        let has = |range: &&Range<Position>| (range.start.offset..range.end.offset).contains(&at);
+        let Some(range) = parts.ranges().iter().find(has) else { return Ok(None) };
+        let mut frames = self.frames(node.place)?;
+        frames.retain(|frame| frame.place.offset >= range.start.offset);
+        Ok(Some((node, frames)))
     }
 
     /// The numbers of the calls in each range that has calls.
@@ -41,7 +36,11 @@ impl LazyTree {
         Ok(numbers)
     }
 
-    fn enters_before(&mut self, offset: Offset) -> Result<u64> {
+    /// How many calls begin before an offset.
+    ///
+    /// # Errors
+    /// As those of [`call`](Self::call).
+    pub(crate) fn enters_before(&mut self, offset: Offset) -> Result<u64> {
         Ok(self.offset(offset)?.unwrap_or(self.end()).enters)
     }
 }
@@ -51,7 +50,6 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use flow_codec::format::marks::Position;
     use flow_codec::parallel::BytesRead;
     use flow_codec::read::Trace;
 
@@ -67,7 +65,8 @@ mod tests {
         let parts = Parts::new("", &[at(1, 0)..at(3, 1), at(4, 0)..at(u64::MAX, 0)]);
         let mut tree = LazyTree::open(&trace.files()[0], &BytesRead::default()).unwrap();
         let mut found = Vec::new();
-        while let Some((node, frames)) = tree.call_in(&parts, found.len() as u64).unwrap() {
+        for number in 0..7 {
+            let Some((node, frames)) = tree.call_in(&parts, number).unwrap() else { continue };
             let frames: Vec<_> = frames.iter().map(|frame| frame.method.get()).collect();
             assert_eq!(node.method.get(), node.place.enters);
             found.push((node.method.get(), frames));

@@ -7,20 +7,9 @@ use flow_codec::parallel::BytesRead;
 use flow_codec::read::{Events, ReadRecords, ThreadFile, Visit};
 use flow_codec::{Error, MethodId, Offset, Result};
 
-/// A call with its callers.
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub(crate) struct CallStack {
-    /// Its number in the whole thread.
-    pub call: u64,
-    /// The methods of the frames below it, the outermost first.
-    pub frames: Vec<MethodId>,
-}
-
 /// Returns the stacks of the calls with these numbers, which must be in order. It reads the thread once,
-/// where [`LazyTree`] would read it many times. For a thread that is read in ranges, the numbers count the
-/// calls of these ranges, and the frames are those entered in the same range. Numbers beyond the thread's
-/// last call are left out. `progress` counts the bytes read. Memory: the open frames, and the result.
+/// where [`LazyTree`] would read it many times: the methods of the frames below each, the outermost first. For a thread that is read in
+/// ranges, they are those entered in the same range. Numbers beyond the thread's last call are left out. `progress` counts the bytes read. Memory: the open frames, and the result.
 ///
 /// # Errors
 /// The events cannot be read. Damage is not an error: it is skipped.
@@ -30,7 +19,7 @@ pub(crate) fn call_stacks(
     file: &ThreadFile,
     numbers: &[u64],
     progress: &BytesRead,
-) -> Result<Vec<CallStack>> {
+) -> Result<Vec<Vec<MethodId>>> {
     let all = Position::before(Offset::default())..Position::before(Offset::new(u64::MAX));
     let ranges = file.parts().map_or(std::slice::from_ref(&all), |parts| parts.ranges());
     let whole = file.whole();
@@ -40,11 +29,10 @@ pub(crate) fn call_stacks(
         if !read_until(&mut events, range.start.offset, &mut search, progress)? {
             break;
         }
-        search.begin_part();
+        search.open.clear();
         if !read_until(&mut events, range.end.offset, &mut search, progress)? {
             break;
         }
-        search.end_part();
     }
     Ok(search.found)
 }
@@ -70,48 +58,28 @@ fn read_until(
 }
 
 struct Search<'a> {
-    /// The calls still to be found, by their numbers among the calls of the ranges.
+    /// The numbers of the calls still to be found.
     wanted: &'a [u64],
-    /// The first of them by its number in the thread; outside of ranges a number that no call has.
+    /// The first of them; without one a number that no call has.
     next: u64,
     /// Calls of the thread so far.
     calls: u64,
-    /// Calls of the ranges that have ended.
-    inside: u64,
-    /// Calls outside of ranges so far.
-    outside: u64,
     /// The frames entered since the range began.
     open: Vec<MethodId>,
-    found: Vec<CallStack>,
+    found: Vec<Vec<MethodId>>,
 }
 
 impl<'a> Search<'a> {
     fn new(wanted: &'a [u64]) -> Self {
-        let (open, found) = (Vec::new(), Vec::new());
-        Self { wanted, next: u64::MAX, calls: 0, inside: 0, outside: 0, open, found }
-    }
-
-    fn begin_part(&mut self) {
-        self.outside = self.calls - self.inside;
-        self.open.clear();
-        self.find_next();
-    }
-
-    fn end_part(&mut self) {
-        self.inside = self.calls - self.outside;
-        self.next = u64::MAX;
-    }
-
-    fn find_next(&mut self) {
-        let next = self.wanted.first().map(|number| number.saturating_add(self.outside));
-        self.next = next.unwrap_or(u64::MAX);
+        let next = wanted.first().copied().unwrap_or(u64::MAX);
+        Self { wanted, next, calls: 0, open: Vec::new(), found: Vec::new() }
     }
 
     #[cold]
     fn keep(&mut self) {
-        self.found.push(CallStack { call: self.calls, frames: self.open.clone() });
+        self.found.push(self.open.clone());
         self.wanted = self.wanted.get(1..).unwrap_or_default();
-        self.find_next();
+        self.next = self.wanted.first().copied().unwrap_or(u64::MAX);
     }
 }
 
@@ -164,17 +132,20 @@ mod tests {
             let ranges: Vec<_> = cuts.chunks_exact(2).map(|pair| pair[0]..pair[1]).collect();
             let file = if is_in_parts { whole.only("x", &ranges) } else { whole };
             let mut tree = LazyTree::open(&file, &BytesRead::default()).unwrap();
-            let mut expected = Vec::new();
-            for number in 0.. {
+            let (mut numbers, mut expected) = (Vec::new(), Vec::new());
+            let end = tree.end().enters;
+            for number in 0..end {
                 let found = match file.parts() {
                     Some(parts) => tree.call_in(parts, number).unwrap(),
                     None => tree.call(number).unwrap().map(|node| (node, tree.frames(node.place).unwrap())),
                 };
-                let Some((node, frames)) = found else { break };
-                let frames = frames.iter().map(|frame| frame.method).collect();
-                expected.push(CallStack { call: node.place.enters, frames });
+                let Some((node, frames)) = found else { continue };
+                prop_assert_eq!(node.place.enters, number);
+                numbers.push(number);
+                expected.push(frames.iter().map(|frame| frame.method).collect::<Vec<_>>());
             }
-            let numbers: Vec<_> = (0..expected.len() as u64 + 2).step_by(step).collect();
+            numbers.extend([end, end + 1]);
+            let numbers: Vec<_> = numbers.into_iter().step_by(step).collect();
             let expected: Vec<_> = expected.into_iter().step_by(step).collect();
             prop_assert_eq!(call_stacks(&file, &numbers, &BytesRead::default()).unwrap(), expected);
         }

@@ -61,12 +61,12 @@ impl InTrace<'_> {
     /// Finds the callers of calls, and passes these in their order.
     pub(super) fn pass_longest<E>(
         &self,
-        mut calls: Vec<(usize, Call)>,
+        calls: Vec<(usize, Call)>,
         selection: &Selection,
         listener: &mut impl Listener,
         mut each: impl FnMut(FoundCall) -> Result<(), E>,
     ) -> Result<(), E> {
-        let stacks = self.stacks(&mut calls, selection, listener);
+        let stacks = self.stacks(&calls, selection, listener);
         for ((number, call), callers) in calls.into_iter().zip(stacks) {
             let Some(file) = self.trace.files().get(number) else { continue };
             each(FoundCall { callers, ..self.found(number, file.id(), call) })?;
@@ -74,16 +74,15 @@ impl InTrace<'_> {
         Ok(())
     }
 
-    /// Finds the stacks of calls, without frames that are left out; empty if the thread cannot be read again. Calls in
-    /// ranges of a thread get their numbers in the whole thread.
+    /// Finds the stacks of calls, without frames that are left out; empty if the thread cannot be read again.
     fn stacks(
         &self,
-        calls: &mut [(usize, Call)],
+        calls: &[(usize, Call)],
         selection: &Selection,
         listener: &mut impl Listener,
     ) -> Vec<Vec<MethodId>> {
         let mut stacks = vec![Vec::new(); calls.len()];
-        let mut rows: Vec<_> = calls.iter_mut().zip(&mut stacks).collect();
+        let mut rows: Vec<_> = calls.iter().zip(&mut stacks).collect();
         // The calls of each thread are consecutive and in order.
         rows.sort_by_key(|((thread, call), _)| (*thread, call.number));
         for of_thread in rows.chunk_by_mut(|((a, _), _), ((b, _), _)| a == b) {
@@ -107,7 +106,7 @@ impl InTrace<'_> {
 }
 
 /// A call, and the place for its stack.
-type CallAndStack<'a> = (&'a mut Call, &'a mut Vec<MethodId>);
+type CallAndStack<'a> = (&'a Call, &'a mut Vec<MethodId>);
 
 /// Returns whether finding the calls one by one would read more than the whole thread.
 fn is_for_one_pass(file: &ThreadFile, rows: usize) -> bool {
@@ -123,9 +122,8 @@ fn stacks_in_one_pass(
     listener: &mut impl Listener,
 ) -> Result<(), Error> {
     let numbers: Vec<_> = rows.iter().map(|(call, _)| call.number).collect();
-    for ((call, stack), found) in rows.iter_mut().zip(find_stacks(file, &numbers, listener)?) {
-        call.number = found.call;
-        **stack = found.frames;
+    for ((_, stack), found) in rows.iter_mut().zip(find_stacks(file, &numbers, listener)?) {
+        **stack = found;
     }
     Ok(())
 }
@@ -138,8 +136,7 @@ fn stacks_one_by_one(
     let mut tree = open_tree(file, listener)?;
     for (call, stack) in rows {
         if let Some(parts) = file.parts() {
-            let Some((node, frames)) = tree.call_in(parts, call.number)? else { continue };
-            call.number = node.place.enters;
+            let Some((_, frames)) = tree.call_in(parts, call.number)? else { continue };
             **stack = frames.iter().map(|frame| frame.method).collect();
         } else if let Some(node) = tree.call(call.number)? {
             **stack = tree.open_methods(node.place)?;

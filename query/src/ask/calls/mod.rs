@@ -283,12 +283,9 @@ impl Calls {
         self.expect_selectable()?;
         let mut runs = Vec::new();
         match (self.source(), self.order) {
-            (source @ (Source::Values | Source::Times | Source::Coroutines), order) => {
+            (Source::Values | Source::Times | Source::Coroutines, _) => {
                 traces.select(&self.select)?;
-                // The longest are looked up in their threads.
-                if source != Source::Times && order == Order::Begun {
-                    traces.number_calls(&mut ())?;
-                }
+                traces.number_calls(&mut ())?;
             }
             (Source::Shapes, _) => {
                 // Read before threads are selected: the thread that ran a test may not be among them.

@@ -160,15 +160,16 @@ fn ask_in_parts(tree: &mut LazyTree, stream: &Stream) {
     let cuts = [cut(1)..cut(4), cut(6)..cut(8)];
     let ranges = cuts.clone().map(|part| position(part.start)..position(part.end));
     let parts = Parts::new("", &ranges);
-    let mut inside =
-        cuts.into_iter().flat_map(|part| part.clone().map(move |call| (call, part.start)));
-    for number in 0..ASKED {
-        let found = tree.call_in(&parts, number as u64).expect("readable");
-        let Some((call, first)) = inside.next() else {
+    let first = |call: usize| cuts.iter().find(|part| part.contains(&call)).map(|part| part.start);
+    // Those in the parts, and what is between and after them.
+    let inside = cuts.iter().cloned().flatten().take(ASKED);
+    for call in inside.chain(0..ASKED.min(calls.len())).chain([cut(4), calls.len()]) {
+        let found = tree.call_in(&parts, call as u64).expect("readable");
+        let Some(first) = first(call) else {
             assert!(found.is_none());
-            return;
+            continue;
         };
-        let (node, frames) = found.expect("there are as many");
+        let (node, frames) = found.expect("it is there");
         assert_same(&node, &calls[call]);
         let below = std::iter::successors(calls[call].parent, |call| calls[*call].parent);
         let mut below: Vec<_> = below.take_while(|call| *call >= first).collect();
