@@ -80,14 +80,8 @@ impl OfPresets {
     pub(crate) fn read(target: Target, trace: &Trace) -> Self {
         let mut of = Self::default();
         match target {
-            Target::Perfetto => {
-                of.handed =
-                    HandedCalls::read(trace, &mut ()).map(|(read, _)| read).unwrap_or_default();
-            }
-            Target::Parquet => {
-                of.contexts =
-                    CallContexts::read(trace, &mut ()).map(|(read, _)| read).unwrap_or_default();
-            }
+            Target::Perfetto => of.handed = HandedCalls::of(trace),
+            Target::Parquet => of.contexts = CallContexts::of(trace),
             _ => {}
         }
         of

@@ -189,8 +189,7 @@ pub(crate) fn recorded_roles(
     flag: &'static str,
 ) -> Result<HashMap<MethodId, MethodRole>, Error> {
     let roles = roles_in(trace, preset);
-    let presets = trace.manifest().and_then(|manifest| manifest.options.get("presets"));
-    let is_recorded = presets.is_some_and(|all| all.split(';').any(|one| one.trim() == preset));
+    let is_recorded = trace.manifest().is_some_and(|manifest| manifest.is_set("presets", preset));
     match roles.is_empty() && !is_recorded {
         true => Err(Error::NotRecorded { path: trace.dir().to_path_buf(), what, flag }),
         false => Ok(roles),

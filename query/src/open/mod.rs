@@ -20,8 +20,8 @@ pub use self::missing::Missing;
 pub use self::paths::{further_among, is_container_name};
 pub use self::recordings::{Newest, RecordedRun, Recordings, is_named_by_start, recording_name};
 pub(crate) use self::request::{
-    ContextSpans, InThread, LinkedPart, Links, OtherValues, PartOf, hand_overs_if_recorded,
-    read_contexts, recorded_contexts,
+    ContextSpans, LinkedPart, LinkedValue, Links, PartOf, hand_overs_if_recorded, read_contexts,
+    recorded_contexts,
 };
 pub use self::request::{GivenBy, Request, RequestPart};
 pub use self::state::State;

@@ -78,7 +78,7 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
     };
     // A timeline by calls begins with the part that is exported.
     if to.is_table() || (to == Target::Perfetto && scale != Unit::Calls) {
-        source.number_calls()?;
+        source.ask(|traces| traces.number_calls(&mut ()))?;
     }
     let trace = source.only("export")?;
     let chosen = selected(trace, &args.part.filter, &args.when)?;

@@ -90,7 +90,7 @@ fn open(args: &mut ReplayArgs) -> Result<Source, Failure> {
     args.time |= args.is_table() && source.traces.iter().all(has_clock);
     source.choose_part(&args.part)?;
     if args.merged {
-        source.number_calls()?;
+        source.ask(|traces| traces.number_calls(&mut ()))?;
     }
     // Not checked with --follow: while the program runs, methods that match may come later.
     let named = methods(&args.method, &source.traces)?;

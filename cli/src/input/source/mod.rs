@@ -163,11 +163,6 @@ impl Source {
         Ok(selected?)
     }
 
-    /// Finds the numbers of calls in their threads, where only parts of these are selected.
-    pub(crate) fn number_calls(&mut self) -> Result<(), Failure> {
-        Ok(self.traces.number_calls(&mut ())?)
-    }
-
     /// Asks a question about the traces, and reports what was noticed meanwhile.
     pub(crate) fn ask<T>(
         &mut self,

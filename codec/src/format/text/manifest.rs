@@ -171,6 +171,12 @@ impl Manifest {
     pub fn has_calls(&self) -> bool {
         self.options.get("calls").is_none_or(|calls| calls != "off")
     }
+
+    /// Returns whether this is a value of an option, or one of several.
+    #[must_use]
+    pub fn is_set(&self, option: &str, value: &str) -> bool {
+        self.options.get(option).is_some_and(|all| all.split(';').any(|one| one.trim() == value))
+    }
 }
 
 /// How a trace survives the death of the system.

@@ -47,7 +47,7 @@ pub(crate) struct ContextSpan {
 #[derive(Debug)]
 pub(crate) struct FindContexts<'a> {
     methods: &'a Methods,
-    roles: HashMap<MethodId, MethodRole>,
+    roles: Rc<HashMap<MethodId, MethodRole>>,
     of_thread: ThreadContexts,
     made: MadeTexts,
     found: Vec<ContextSpan>,
@@ -90,7 +90,7 @@ struct Current {
 
 impl<'a> FindContexts<'a> {
     /// Begins with the roles of methods.
-    pub(crate) fn new(methods: &'a Methods, roles: HashMap<MethodId, MethodRole>) -> Self {
+    pub(crate) fn new(methods: &'a Methods, roles: Rc<HashMap<MethodId, MethodRole>>) -> Self {
         Self {
             methods,
             roles,
@@ -127,13 +127,8 @@ impl<'a> FindContexts<'a> {
         self.found.clear();
     }
 
-    /// Returns what was found.
-    pub(crate) fn end(self) -> Vec<ContextSpan> {
-        self.found
-    }
-
     /// Returns what was found, and the texts of objects.
-    pub(crate) fn end_with_made(self) -> (Vec<ContextSpan>, MadeTexts) {
+    pub(crate) fn end(self) -> (Vec<ContextSpan>, MadeTexts) {
         (self.found, self.made)
     }
 
@@ -146,11 +141,12 @@ impl<'a> FindContexts<'a> {
 
     /// Ends a call that has a role.
     fn finish(&mut self, call: RoleCall<()>, at: Stamp) {
-        let Some(role) = self.roles.get(&call.method).cloned() else { return };
+        let roles = Rc::clone(&self.roles);
+        let Some(role) = roles.get(&call.method) else { return };
         let text = |sources: &[TextSource]| self.text(sources, &call);
         match role.role() {
-            PresetRole::Put if role.parameters().is_empty() => self.put_entries(&role, &call, at),
-            PresetRole::Only => self.put_entries(&role, &call, at),
+            PresetRole::Put if role.parameters().is_empty() => self.put_entries(role, &call, at),
+            PresetRole::Only => self.put_entries(role, &call, at),
             PresetRole::Put => {
                 if let Some(key) = text(role.text()) {
                     let value = text(role.parameters());
@@ -224,8 +220,8 @@ impl<'a> FindContexts<'a> {
         let entries: BTreeMap<_, _> = entries.collect();
         if role.role() == PresetRole::Only {
             // A map may have more entries than were recorded: what other keys have is not known then.
-            let class = self.class_of(call.method);
             let methods = self.methods;
+            let class = class_in(methods, call.method);
             self.drop_those(at, |key, current| {
                 class_in(methods, current.by) == class && !entries.contains_key(key)
             });
@@ -253,13 +249,9 @@ impl<'a> FindContexts<'a> {
 
     /// Ends the values that methods of the class of this one have set.
     fn drop_of_class(&mut self, method: MethodId, at: Stamp) {
-        let dropped = self.class_of(method);
         let methods = self.methods;
+        let dropped = class_in(methods, method);
         self.drop_those(at, |_, current| class_in(methods, current.by) == dropped);
-    }
-
-    fn class_of(&self, method: MethodId) -> Option<&'a str> {
-        class_in(self.methods, method)
     }
 
     fn drop_those(&mut self, at: Stamp, is_dropped: impl Fn(&str, &Current) -> bool) {

@@ -13,8 +13,7 @@ use crate::analysis::{
 };
 use crate::dag::Behaviour;
 use crate::open::{
-    ContextSpans, InThread, LinkedPart, Links, OtherValues, PartOf, hand_overs_if_recorded,
-    read_contexts,
+    ContextSpans, LinkedPart, LinkedValue, Links, PartOf, hand_overs_if_recorded, read_contexts,
 };
 use crate::reading::{Listener, Soundness, read_thread};
 use crate::select::{Selected, start_ns};
@@ -104,11 +103,9 @@ impl Contexts {
         let (hand_overs, of_hand_overs) = hand_overs_if_recorded(trace, listener)?;
         let links = Links::of(&hand_overs);
         let (all, mut parts) = (ContextSpans::of(spans), Parts::default());
-        let sum = |((key, value), spans): ((&str, &str), Vec<&ContextSpan>)| {
-            sum(&spans, &links, all.others(key, value), &mut parts)
-        };
+        let sum = |value| sum(value, &links, &mut parts);
         let (mut sums, first_parts): (Vec<_>, Vec<_>) =
-            all.by_value().into_iter().filter_map(sum).unzip();
+            links.of_values(&all, |_, _| true).filter_map(sum).unzip();
         let (named, of_parts) = parts.name(trace, listener);
         mark_odd(&mut sums, &first_parts, &named);
         sums.sort_by_key(|sum| (sum.begun.estimate_ns, sum.thread, sum.call));
@@ -180,19 +177,16 @@ impl Parts {
 
 /// Adds up the spans of a value, and takes its parts to be named.
 fn sum(
-    spans: &[&ContextSpan],
+    LinkedValue { spans, events, parts: linked, .. }: LinkedValue<'_, '_>,
     links: &Links<'_>,
-    others: OtherValues<'_>,
     parts: &mut Parts,
 ) -> Option<(ContextSum, PartNumbers)> {
     let first = spans.first()?;
-    let events: Vec<InThread> =
-        spans.iter().map(|span| (span.thread, span.range.clone())).collect();
     let mut threads: BTreeSet<ThreadId> = spans.iter().map(|span| span.thread).collect();
     let mut ended = spans.iter().map(|span| span.ended).max_by_key(|at| at.estimate_ns)?;
     let (mut calls, first_part) = (0, parts.count);
     // A task that sets the value again is a part of what was handed over.
-    for part in links.parts_of(&events, others) {
+    for part in linked {
         calls += match part.of {
             PartOf::Events(number) => {
                 let (events, span) = events.get(number).zip(spans.get(number))?;

@@ -69,7 +69,7 @@ pub struct NewContexts {
 struct Jvm {
     follower: Follower,
     /// The roles of methods, and how many methods there were then.
-    roles: (HashMap<MethodId, MethodRole>, usize),
+    roles: (Rc<HashMap<MethodId, MethodRole>>, usize),
     made: MadeTexts,
     threads: HashMap<ThreadId, OfThread>,
 }
@@ -213,7 +213,7 @@ impl EndedContexts {
             jvm.threads.values_mut().for_each(|of_thread| of_thread.has_new = false);
             let methods = trace.methods();
             if jvm.roles.1 != methods.len() {
-                jvm.roles = (roles_in(trace, CONTEXT), methods.len());
+                jvm.roles = (roles_in(trace, CONTEXT).into(), methods.len());
             }
             let find = FindContexts::new(methods, jvm.roles.0.clone());
             let mut to = Follow {
@@ -228,7 +228,7 @@ impl EndedContexts {
             let passed = jvm.follower.pass_to(trace, &mut to);
             to.put_back();
             to.end(is_last);
-            let (mut spans, made) = to.find.end_with_made();
+            let (mut spans, made) = to.find.end();
             jvm.made = made;
             new.is_any |= passed.events > 0;
             new.damage.extend(passed.damage);

@@ -8,9 +8,8 @@ use flow_codec::ThreadId;
 use flow_codec::format::marks::Position;
 use flow_codec::read::Trace;
 
-use crate::Error;
-use crate::open::{ContextSpans, InThread, Links, hand_overs_if_recorded, read_contexts};
-use crate::reading::{Listener, Soundness};
+use crate::analysis::HandOvers;
+use crate::open::{ContextSpans, LinkedValue, Links, hand_overs_if_recorded, read_contexts};
 
 /// What the calls of each thread hand over, and what they run of that.
 #[derive(Debug, Default)]
@@ -27,13 +26,11 @@ pub struct HandedInThread {
 }
 
 impl HandedCalls {
-    /// Reads the hand-overs of a trace; there are none if they were not recorded.
-    ///
-    /// # Errors
-    /// The trace cannot be read.
-    pub fn read(trace: &Trace, listener: &mut impl Listener) -> Result<(Self, Soundness), Error> {
-        let (hand_overs, soundness) = hand_overs_if_recorded(trace, listener)?;
+    /// Reads the hand-overs of a trace, as far as they can be read; there are none if they were not recorded.
+    #[must_use]
+    pub fn of(trace: &Trace) -> Self {
         let mut handed = Self::default();
+        let Ok((hand_overs, _)) = hand_overs_if_recorded(trace, &mut ()) else { return handed };
         let sections = hand_overs.sections().iter().filter(|section| !section.numbers.is_empty());
         for (number, section) in (1..).zip(sections) {
             let Some(give) = hand_overs.give_of(section) else { continue };
@@ -45,7 +42,7 @@ impl HandedCalls {
             of_thread.given.make_contiguous().sort_unstable();
             of_thread.taken.make_contiguous().sort_unstable_by_key(|(calls, _)| calls.start);
         }
-        Ok((handed, soundness))
+        handed
     }
 
     /// Returns the hand-overs of a thread.
@@ -75,24 +72,18 @@ pub struct ContextsInThread {
 }
 
 impl CallContexts {
-    /// Reads the contexts of a trace; there are none if they were not recorded.
-    ///
-    /// # Errors
-    /// The trace cannot be read.
-    pub fn read(trace: &Trace, listener: &mut impl Listener) -> Result<(Self, Soundness), Error> {
-        let (spans, of_contexts) = match read_contexts(trace, listener) {
-            Err(Error::NotRecorded { .. }) => return Ok((Self::default(), Soundness::Whole)),
-            read => read?,
-        };
-        let (hand_overs, of_hand_overs) = hand_overs_if_recorded(trace, listener)?;
+    /// Reads the contexts of a trace, as far as they can be read; there are none if they were not recorded.
+    #[must_use]
+    pub fn of(trace: &Trace) -> Self {
+        let Ok((spans, _)) = read_contexts(trace, &mut ()) else { return Self::default() };
+        let hand_overs = hand_overs_if_recorded(trace, &mut ());
+        let hand_overs = hand_overs.map_or_else(|_| HandOvers::default(), |(read, _)| read);
         let links = Links::of(&hand_overs);
         let mut of_threads: HashMap<ThreadId, Vec<ContextPart>> = HashMap::new();
         let all = ContextSpans::of(spans);
-        for ((key, value), spans) in all.by_value() {
+        for LinkedValue { key, value, parts, .. } in links.of_values(&all, |_, _| true) {
             let text: Rc<str> = format!("{key}={value}").into();
-            let events: Vec<InThread> =
-                spans.iter().map(|span| (span.thread, span.range.clone())).collect();
-            for part in links.parts_of(&events, all.others(key, value)) {
+            for part in parts {
                 let of_thread = of_threads.entry(part.thread).or_default();
                 of_thread.extend(part.ranges.into_iter().map(|range| (range, text.clone())));
             }
@@ -104,7 +95,7 @@ impl CallContexts {
             (thread, parts.into())
         };
         let of_threads = of_threads.into_iter().map(in_order).collect();
-        Ok((Self { of_threads }, of_contexts.and(of_hand_overs)))
+        Self { of_threads }
     }
 
     /// Returns the contexts of a thread.

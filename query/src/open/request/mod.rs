@@ -11,8 +11,9 @@ use flow_codec::format::roles::{MethodRole, PresetRole};
 use flow_codec::read::{ThreadFile, Trace, When};
 use flow_codec::{MethodId, Offset, ThreadId};
 
-pub(crate) use self::reached::{InThread, LinkedPart, Links, PartOf};
-pub(crate) use self::values::{ContextSpans, OtherValues};
+pub(crate) use self::reached::{LinkedPart, LinkedValue, Links, PartOf};
+pub(crate) use self::values::ContextSpans;
+use self::values::OtherValues;
 use super::call::SelectedCall;
 use crate::Error;
 use crate::analysis::{
@@ -74,7 +75,7 @@ pub(crate) fn read_contexts(
 ) -> Result<(Vec<ContextSpan>, Soundness), Error> {
     let roles = recorded_contexts(trace)?;
     let has_objects = roles.values().any(|role| role.role() == PresetRole::Made);
-    let mut visitor = FindContexts::new(trace.methods(), roles);
+    let mut visitor = FindContexts::new(trace.methods(), roles.into());
     let (begin, end) = (FindContexts::begin_thread, FindContexts::end_thread);
     if has_objects {
         // An object may be made in a thread that is read after one that uses it.
@@ -82,7 +83,7 @@ pub(crate) fn read_contexts(
         visitor.begin_again();
     }
     let soundness = read_all_with_values(trace, listener, &mut visitor, begin, end);
-    Ok((visitor.end(), soundness))
+    Ok((visitor.end().0, soundness))
 }
 
 /// Reads what the threads of a trace hand to each other.
@@ -142,13 +143,8 @@ impl Request {
         let (hand_overs, _) = hand_overs_if_recorded(trace, listener)?;
         let (links, spans) = (Links::of(&hand_overs), ContextSpans::of(spans));
         let mut parts = Vec::new();
-        for ((key, value), of_value) in spans.by_value() {
-            if !wanted.is_of(key, value) {
-                continue;
-            }
-            let events: Vec<InThread> =
-                of_value.iter().map(|span| (span.thread, span.range.clone())).collect();
-            let of_value = links.parts_of(&events, spans.others(key, value));
+        let is_wanted = |key: &str, value: &str| wanted.is_of(key, value);
+        for LinkedValue { key, value, parts: of_value, .. } in links.of_values(&spans, is_wanted) {
             let context = format!("{key}={value}");
             parts.extend(parts_in(trace, &hand_overs, of_value, Some(&context)));
         }

@@ -6,8 +6,8 @@ use std::ops::Range;
 use flow_codec::ThreadId;
 use flow_codec::format::marks::Position;
 
-use super::values::OtherValues;
-use crate::analysis::{Give, HandOvers, Section};
+use super::values::{ContextSpans, OtherValues};
+use crate::analysis::{ContextSpan, Give, HandOvers, Section};
 
 /// Some events of a thread.
 pub(crate) type InThread = (ThreadId, Range<Position>);
@@ -43,6 +43,17 @@ pub(crate) enum PartOf<'a> {
     Events(usize),
     /// What was handed over, and how many calls of it are in the ranges.
     Section(&'a Section, u64),
+}
+
+/// A value of a key, and what belongs to it.
+pub(crate) struct LinkedValue<'s, 'l> {
+    pub(crate) key: &'s str,
+    pub(crate) value: &'s str,
+    /// Where a thread has it, in the order in which these spans began.
+    pub(crate) spans: Vec<&'s ContextSpan>,
+    /// The events of each span.
+    pub(crate) events: Vec<InThread>,
+    pub(crate) parts: Vec<LinkedPart<'l>>,
 }
 
 /// The sections that follow from some events.
@@ -146,9 +157,25 @@ impl<'a> Links<'a> {
         Reached { all, needed, reached }
     }
 
+    /// Each wanted value of a context with what belongs to it, by key and value.
+    pub(crate) fn of_values<'s>(
+        &self,
+        all: &'s ContextSpans,
+        is_wanted: impl Fn(&str, &str) -> bool,
+    ) -> impl Iterator<Item = LinkedValue<'s, 'a>> {
+        let mut of_values = all.by_value();
+        of_values.retain(|(key, value), _| is_wanted(key, value));
+        of_values.into_iter().map(|((key, value), spans)| {
+            let events: Vec<InThread> =
+                spans.iter().map(|span| (span.thread, span.range.clone())).collect();
+            let parts = self.parts_of(&events, all.others(key, value));
+            LinkedValue { key, value, spans, events, parts }
+        })
+    }
+
     /// The parts of threads that belong to some events: these, without those in a part that follows from others of them, then what
     /// follows, each part after that of the call that handed it over.
-    pub(crate) fn parts_of(
+    pub(super) fn parts_of(
         &self,
         events: &[InThread],
         others: OtherValues<'_>,

@@ -35,7 +35,7 @@ impl ContextSpans {
     }
 
     /// The spans of each value, by key and value: those of a value in the order in which they began.
-    pub(crate) fn by_value(&self) -> BTreeMap<(&str, &str), Vec<&ContextSpan>> {
+    pub(super) fn by_value(&self) -> BTreeMap<(&str, &str), Vec<&ContextSpan>> {
         let mut of_values: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for span in self.of_keys.values().flat_map(HashMap::values).flatten() {
             of_values.entry((&*span.key, &*span.value)).or_default().push(span);
@@ -47,7 +47,7 @@ impl ContextSpans {
     }
 
     /// Where a key has another value than this.
-    pub(crate) fn others<'a>(&'a self, key: &str, value: &'a str) -> OtherValues<'a> {
+    pub(super) fn others<'a>(&'a self, key: &str, value: &'a str) -> OtherValues<'a> {
         OtherValues { spans: self.of_keys.get(key), value }
     }
 }

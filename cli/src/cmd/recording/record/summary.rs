@@ -371,10 +371,8 @@ impl Recorded {
         let stored = trace.file_bytes().unwrap_or(totals.bytes);
         let samples = manifest.end.as_ref().map_or(0, |end| end.samples);
         let is_of_lines = !manifest.has_calls();
-        let is_on = |key: &str, value: &str| {
-            manifest.options.get(key).is_some_and(|of| of.split(';').any(|of| of == value))
-        };
-        let steps = STEPS_OF_OPTIONS.iter().filter(|(key, value, _)| is_on(key, value));
+        let steps =
+            STEPS_OF_OPTIONS.iter().filter(|(option, value, _)| manifest.is_set(option, value));
         let steps = steps.map(|(.., step)| *step).collect();
         Self { jvm, samples, totals, stored, lost, end, tests, is_of_lines, steps }
     }
