@@ -390,6 +390,10 @@ such as ×1,204, if flow record or flow check --index found them. A trace that i
 --own hide other calls, and their callees move up to their callers. Columns count shown calls only. Without an index, a \
 large thread is read once more for that.
 
+--request and --context show one tree across threads: below a call is first what it handed to another thread, after ⇢ and the \
+name of that thread, then what it called. / and e search the thread of the chosen line. Tab shows the list of threads; one of \
+them alone is a tree of its own, as with --thread.
+
 Durations are estimates. ~ marks an imprecise one, whose possible range is wider than half the value; d shows the range. \
 A line of several calls shows the time from the start of the first to the end of the last. Self time is empty for calls with \
 more than 32 shown callees. Methods of the application are bold if the trace has its packages.

@@ -244,6 +244,25 @@ impl SelectedTree {
         Ok(EqualCalls { first, count: until.saturating_sub(before), calls: run.calls })
     }
 
+    /// Of the shown calls with numbers in a range, the first one, or the last one, that has no shown caller among them.
+    ///
+    /// # Errors
+    /// As those of [`LazyTree::call`].
+    pub fn outermost(&mut self, numbers: Range<u64>, direction: Direction) -> Result<Option<Node>> {
+        match direction {
+            Direction::Forwards => Ok(self.outermost_in(numbers, 1)?.first().copied()),
+            Direction::Backwards => self.last_outermost_in(numbers),
+        }
+    }
+
+    /// The numbers of the calls in each of some ranges that has calls.
+    ///
+    /// # Errors
+    /// As those of [`LazyTree::call`].
+    pub fn numbers_in(&mut self, parts: &Parts) -> Result<Vec<Range<u64>>> {
+        self.whole.numbers_in(parts)
+    }
+
     /// The numbers of the calls in a call, or of all calls.
     fn inside(&mut self, of: Option<&Node>) -> Result<Range<u64>> {
         let Some(node) = of else { return Ok(0..u64::MAX) };

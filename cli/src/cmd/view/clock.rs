@@ -62,13 +62,17 @@ impl TimesOfRows {
     }
 
     /// Reads the times of rows, in one pass over the marks.
-    pub(super) fn read(&mut self, rows: &[Row], tree: &mut SelectedTree) -> Result<(), Error> {
+    pub(super) fn read<'r>(
+        &mut self,
+        rows: impl Iterator<Item = &'r Row>,
+        tree: &mut SelectedTree,
+    ) -> Result<(), Error> {
         if self.known.len() > KEPT {
             self.known.clear();
         }
         let mut extents = Vec::new();
         let mut missing = Vec::new();
-        for row in rows.iter().filter(|row| self.get(row).is_none()) {
+        for row in rows.filter(|row| self.get(row).is_none()) {
             let at = extents.len();
             extents.push(Extent::of(&row.node, row.left, tree.whole().end()));
             let callees = callees(row, tree)?;

@@ -9,6 +9,7 @@ use flow_codec::{Error, MethodNames, NameForm, Offset};
 use super::calls::Calls;
 use super::tree::Row;
 use crate::output::{ValueTexts, bounded_duration, escaped, grouped, instant, plural, short_line};
+use flow_query::open::GivenBy;
 use flow_query::select::thread_title;
 use flow_query::text::MarkWords;
 
@@ -29,11 +30,18 @@ pub(super) fn details(calls: &Calls<'_>, row: &Row) -> Result<Vec<String>, Error
     lines.push(format!(
         "call {} of thread {}, depth {}, at offset {}{several}",
         grouped(row.number()),
-        escaped(&thread_title(calls.trace, calls.file.id())),
+        escaped(
+            &calls
+                .thread_of(row)
+                .map_or_else(String::new, |of| thread_title(calls.trace, of.file.id()))
+        ),
         grouped(row.node.place.frames),
         grouped(row.node.place.offset.get()),
     ));
-    if let Some(times) = calls.clock.get(row)
+    if let Some(given) = calls.forest.given(row.part) {
+        lines.push(escaped(&handed(calls, given)).into_owned());
+    }
+    if let Some(times) = calls.times(row)
         && let Some(start_ns) = times.all.start.estimate_ns
     {
         let of_self = times.of_self.map_or(String::new(), |of_self| {
@@ -48,7 +56,7 @@ pub(super) fn details(calls: &Calls<'_>, row: &Row) -> Result<Vec<String>, Error
         true => format!(", {} of them selected", grouped(row.selected.saturating_sub(1))),
         false => String::new(),
     };
-    let end = match (row.left, calls.clock.get(row).and_then(|times| times.all.unwound.as_ref())) {
+    let end = match (row.left, calls.times(row).and_then(|times| times.all.unwound.as_ref())) {
         (None, _) => ", still open at the end".to_owned(),
         (_, Some(by)) => {
             format!(", ended by {}", escaped(by.class.as_deref().unwrap_or("an exception")))
@@ -60,6 +68,21 @@ pub(super) fn details(calls: &Calls<'_>, row: &Row) -> Result<Vec<String>, Error
         lines.extend(recorded(calls, row)?);
     }
     Ok(lines)
+}
+
+/// The call that handed over a part of a request.
+fn handed(calls: &Calls<'_>, given: &GivenBy) -> String {
+    let call = given.call;
+    let thread = thread_title(calls.trace, call.thread());
+    let (from, to) = (given.given, given.taken);
+    let is_known = from.estimate_ns.is_some() && to.estimate_ns.is_some();
+    let later = match is_known {
+        true => format!(", {} before it was taken", bounded_duration(from.bounds.until(to.bounds))),
+        false => String::new(),
+    };
+    let guess =
+        if given.is_guessed { "; a guess: another call may have handed it over" } else { "" };
+    format!("handed over by call {} of thread {thread}{later}{guess}", grouped(call.number()))
 }
 
 /// `com/app/Orders.java:12  public static`.
@@ -77,7 +100,8 @@ fn recorded(calls: &Calls<'_>, row: &Row) -> Result<Vec<String>, Error> {
     let method = calls.trace.methods().get(row.method());
     let mut info = method.map(|method| method.info());
     let mut depth = 0_u64;
-    let timeline = calls.file.timeline_from(row.node.place.offset)?;
+    let Some(thread) = calls.thread_of(row) else { return Ok(Vec::new()) };
+    let timeline = thread.file.timeline_from(row.node.place.offset)?;
     for event in timeline.with_values().with_handlers().with_waits().with_lines().take(MOST_EVENTS)
     {
         let Ok(event) = event else { break };
@@ -127,10 +151,10 @@ fn result(
     exit: Offset,
     texts: &ValueTexts<'_>,
 ) -> Result<Vec<String>, Error> {
-    let Some(left) = row.left else { return Ok(Vec::new()) };
+    let Some((left, thread)) = row.left.zip(calls.thread_of(row)) else { return Ok(Vec::new()) };
     let before = left.frames.saturating_sub(row.node.place.frames.saturating_add(1));
     let mut shown = Vec::new();
-    for event in calls.file.timeline_from(exit)?.with_values().take(MOST_EVENTS) {
+    for event in thread.file.timeline_from(exit)?.with_values().take(MOST_EVENTS) {
         let Ok(event) = event else { break };
         if event.position.offset > exit || event.position.exits > before {
             break;

@@ -20,6 +20,8 @@ const CALLS_WIDTH: usize = 14;
 pub(super) enum Target {
     /// A thread, by its place among all of them.
     Thread(usize),
+    /// All threads of the request, as one tree.
+    Request,
     /// The place in a thread at which a test began; by the place of the trace.
     Test(usize, ThreadId, Offset),
     /// The calls of a method.
@@ -80,8 +82,12 @@ fn rank(outcome: Option<Outcome>) -> u8 {
 }
 
 impl List {
-    /// All threads; the largest one is chosen.
-    pub(super) fn of_threads(source: &Source, threads: &[(&Trace, &ThreadFile)]) -> Self {
+    /// All threads, after the request if there is one; the largest thread is chosen.
+    pub(super) fn of_threads(
+        source: &Source,
+        threads: &[(&Trace, &ThreadFile)],
+        request: Option<&str>,
+    ) -> Self {
         let row = |(at, (trace, file)): (usize, &(&Trace, &ThreadFile))| {
             let thread = trace.threads().get(file.id());
             let start_ns = thread.and_then(|thread| thread.start_ns);
@@ -105,16 +111,28 @@ impl List {
             ];
             ListRow { text, target: Target::Thread(at), keys }
         };
+        let as_one = request.map(|title| {
+            let text = format!("{:CALLS_WIDTH$}  {:>14}  {:>10}  {title}, all threads", "", "", "");
+            // The first one in every order.
+            ListRow { text, target: Target::Request, keys: vec![SortKey::Number(0); 5] }
+        });
         let sizes = threads.iter().map(|(_, file)| file.bytes()).enumerate();
         let largest = sizes.max_by_key(|(at, bytes)| (*bytes, Reverse(*at)));
-        Self {
+        let mut list = Self {
             header: format!("{:>CALLS_WIDTH$}  {:>14}  {:>10}  thread", "calls", "begins", "lasts"),
-            rows: threads.iter().enumerate().map(row).collect(),
-            chosen: largest.map_or(0, |(at, _)| at),
+            rows: as_one.into_iter().chain(threads.iter().enumerate().map(row)).collect(),
             before_name: CALLS_WIDTH + 30,
             orders: &["thread", "calls", "begins", "lasts", "name"],
             ..Self::default()
-        }
+        };
+        list.choose(Target::Thread(largest.map_or(0, |(at, _)| at)));
+        list
+    }
+
+    /// Chooses the row that leads to a target.
+    pub(super) fn choose(&mut self, target: Target) {
+        let at = self.rows.iter().position(|row| row.target == target);
+        self.chosen = at.unwrap_or(self.chosen);
     }
 
     /// Adds how many calls threads made, by their places.

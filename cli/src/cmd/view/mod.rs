@@ -1,23 +1,24 @@
 //! `flow view`: the calls of a trace on the terminal.
 //!
 //! ```text
-//! SelectedTree (index or shapes) ─▶ tree (rows before and after a row) ─▶ calls (those on the screen, with their times: clock)
+//! SelectedTree (index or shapes) ─▶ tree (the calls of a thread) ─▶ forest (rows before and after a row, across threads)
+//! ─▶ calls (those on the screen, with their times: clock)
 //! keys, mouse ─▶ control (threads, calls, lists, searches) ─▶ text, details ─▶ draw, or once
 //! ```
 //!
 //! Memory: what is on the screen, the numbers of unfolded calls, and the index or the shapes of one thread.
 
+mod background;
 mod calls;
 mod clock;
 mod control;
-mod counting;
 mod details;
 mod draw;
+mod forest;
 mod layout;
 mod list;
 mod neighbours;
 mod once;
-mod opening;
 mod search;
 mod terminal;
 mod text;
@@ -27,6 +28,8 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use self::control::{Start, ThreadKey};
+use flow_query::open::Request;
+
 use super::recorded;
 use crate::args::ViewArgs;
 use crate::failure::{Failure, Status};
@@ -45,16 +48,16 @@ pub(crate) fn run(args: &ViewArgs, out: &mut Out) -> Result<Status, Failure> {
     From::choose_thread(&mut args.from, &mut args.part.threads);
     let args = &args;
     let path = recorded::trace_of(&args.source)?;
-    let mut source = opened(path.clone(), args)?;
-    source.expect_calls()?;
-    let mut start = first(&source, args)?;
+    let mut opened = Opened::open(path.clone(), args)?;
+    opened.source.expect_calls()?;
+    let mut start = first(&opened.source, args)?;
     if args.once {
-        return once::print(&source, args, start, out);
+        return once::print(&opened, args, start, out);
     }
-    while let Some(next) = terminal::show(&source, args, start)? {
+    while let Some(next) = terminal::show(&opened, args, start)? {
         start = next;
-        match opened(path.clone(), args) {
-            Ok(again) => source = again,
+        match Opened::open(path.clone(), args) {
+            Ok(again) => opened = again,
             // What was read before is still right.
             Err(failure) => message(&failure.to_string()),
         }
@@ -62,12 +65,35 @@ pub(crate) fn run(args: &ViewArgs, out: &mut Out) -> Result<Status, Failure> {
     Ok(Status::Done)
 }
 
-/// Opens the traces, of which the selected threads and tests are shown.
-fn opened(path: PathBuf, args: &ViewArgs) -> Result<Source, Failure> {
-    let format = Format::Text;
-    let mut source = Source::open(&crate::args::SourceArgs { dir: path, format })?;
-    source.choose_part(&args.part)?;
-    Ok(source)
+/// What is shown.
+struct Opened {
+    /// The traces, with the selected threads and tests only.
+    source: Source,
+    /// The request, or the value of a context, that is shown as one tree, and how it is named.
+    request: Option<(Request, String)>,
+}
+
+impl Opened {
+    fn open(path: PathBuf, args: &ViewArgs) -> Result<Self, Failure> {
+        let format = Format::Text;
+        let mut source = Source::open(&crate::args::SourceArgs { dir: path, format })?;
+        let mut part = args.part.clone();
+        // Of some threads of a request, each is a tree of its own.
+        let is_tree = part.threads.patterns.is_empty();
+        let wanted = is_tree.then(|| (part.request.take(), part.context.take()));
+        source.choose_part(&part)?;
+        let traces = &mut source.traces;
+        let request = match wanted {
+            Some((Some(call), _)) => {
+                Some((traces.select_request(call, &mut ())?, format!("request {call}")))
+            }
+            Some((None, Some(context))) => {
+                Some((traces.select_context(&context, &mut ())?, context.to_string()))
+            }
+            _ => None,
+        };
+        Ok(Self { source, request })
+    }
 }
 
 /// Where the view begins: with the calls of the only thread, from `--from` on, or with the list of threads. Refuses `--from` if

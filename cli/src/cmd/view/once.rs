@@ -4,24 +4,24 @@ use std::io::Write;
 
 use ratatui::layout::Rect;
 
+use super::Opened;
 use super::control::{Start, View};
 use super::text::plain_lines;
 use crate::args::ViewArgs;
 use crate::failure::{Failure, Status};
-use crate::input::source::Source;
 use crate::output::{Out, escaped, message};
 
 /// The width of a screen that is no terminal.
 const WIDTH: u16 = 100;
 
 pub(super) fn print(
-    source: &Source,
+    opened: &Opened,
     args: &ViewArgs,
     start: Start,
     out: &mut Out,
 ) -> Result<Status, Failure> {
     let width = out.columns().and_then(|width| u16::try_from(width).ok()).unwrap_or(WIDTH);
-    let mut view = View::new(source, args, start);
+    let mut view = View::new(opened, args, start);
     view.resize(Rect::new(0, 0, width, args.height));
     view.finish();
     out.heading(&escaped(&view.heading()))?;
@@ -39,5 +39,5 @@ pub(super) fn print(
     if let Some(text) = &view.message {
         message(text);
     }
-    Ok(source.status.and(view.status))
+    Ok(opened.source.status.and(view.status))
 }

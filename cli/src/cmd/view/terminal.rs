@@ -2,21 +2,21 @@
 
 use std::time::Duration;
 
+use super::Opened;
 use super::control::{Next, Start, View};
 use super::draw::draw;
 use crate::args::ViewArgs;
 use crate::failure::Failure;
-use crate::input::source::Source;
 use crate::terminal::{Display, Mouse};
 
 /// Shows a trace. Returns where to begin if it is to be read again.
 pub(super) fn show(
-    source: &Source,
+    opened: &Opened,
     args: &ViewArgs,
     start: Start,
 ) -> Result<Option<Start>, Failure> {
     let mut display = Display::open(Mouse::OfProgram)?;
-    let mut view = View::new(source, args, start);
+    let mut view = View::new(opened, args, start);
     loop {
         display.draw(|frame| {
             view.resize(frame.area());

@@ -67,7 +67,7 @@ impl Cells {
                 1 => String::new(),
                 count => format!("×{} ", grouped(count)),
             };
-            let end = match calls.clock.get(row).and_then(|times| times.all.unwound.as_ref()) {
+            let end = match calls.times(row).and_then(|times| times.all.unwound.as_ref()) {
                 _ if row.left.is_none() => "  still open".to_owned(),
                 None => String::new(),
                 Some(by) => {
@@ -76,7 +76,8 @@ impl Cells {
                     format!("  ! {}", escaped(class))
                 }
             };
-            let start = format!("{:indent$}{marker}{count}", "");
+            let part = calls.part_title(row).unwrap_or_default();
+            let start = format!("{:indent$}{marker}{part}{count}", "");
             let others = start.chars().count() + end.chars().count();
             let name = calls.labels.get(row.method());
             let name = shortened(name, room.saturating_sub(others).max(1)).into_owned();
@@ -112,7 +113,7 @@ fn joined(numbers: &[String; 3], widths: [usize; 3]) -> String {
 
 /// Duration, self time, and calls below.
 fn numbers(calls: &Calls<'_>, row: &Row) -> [String; 3] {
-    let times = calls.clock.get(row).filter(|times| times.all.start.estimate_ns.is_some());
+    let times = calls.times(row).filter(|times| times.all.start.estimate_ns.is_some());
     let shown = |span: Span| rough_duration(span.ns, (span.bounds.from_ns, span.bounds.by_ns));
     let total = times.map(|times| shown(times.total())).unwrap_or_default();
     let of_self = times.and_then(|times| times.of_self).map(shown).unwrap_or_default();

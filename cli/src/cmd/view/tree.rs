@@ -1,7 +1,7 @@
-//! The call tree of a thread as rows, of which only those on the screen exist. Each is found from its neighbour, so
-//! a caller of billions of calls costs no more than one of ten.
+//! The calls of a thread as rows, of which only those on the screen exist. Each is found from its neighbour, so a caller of
+//! billions of calls costs no more than one of ten.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use flow_codec::index::Place;
 use flow_codec::{Error, MethodId};
@@ -11,6 +11,10 @@ use flow_query::tree::{Direction, Node, SelectedTree};
 /// A line of the tree: a call, or several in a row that did the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Row {
+    /// The place of the part that it belongs to.
+    pub(super) part: usize,
+    /// The place of its thread among all of them.
+    pub(super) thread: usize,
     /// The first of the calls.
     pub(super) node: Node,
     /// How many they are.
@@ -24,6 +28,10 @@ pub(super) struct Row {
     /// Where the last of them is left; `None` if it is still open at the end.
     pub(super) left: Option<Place>,
     pub(super) is_unfolded: bool,
+    /// Whether it handed something to another thread.
+    pub(super) hands_over: bool,
+    /// Whether it is an outermost call of its part.
+    pub(super) is_outermost: bool,
 }
 
 impl Row {
@@ -38,7 +46,7 @@ impl Row {
 
     /// Returns whether there are rows for what it called.
     pub(super) fn has_callees(&self) -> bool {
-        self.selected > 1
+        self.selected > 1 || self.hands_over
     }
 
     /// All selected calls that the row represents, with those below.
@@ -60,33 +68,39 @@ pub(super) struct CallTree {
     revealed: BTreeSet<u64>,
     /// Whether calls in a row that did the same are one row.
     pub(super) collapses: bool,
+    /// By the number of a call, what it handed over: the part that the call belongs to, and that which was handed over. Each of these calls
+    /// has a row of its own.
+    pub(super) handed: BTreeMap<u64, Vec<(usize, usize)>>,
+    /// The place of the thread among all of them.
+    thread: usize,
 }
 
 /// If a call made only one call, and that only one, at most this many are unfolded together.
 const CHAIN: usize = 8;
 
 impl CallTree {
-    pub(super) fn new(selected: SelectedTree) -> Self {
+    pub(super) fn new(selected: SelectedTree, thread: usize) -> Self {
         let (unfolded, revealed) = (BTreeSet::new(), BTreeSet::new());
-        Self { selected, unfolded, alone: None, revealed, collapses: true }
+        let handed = BTreeMap::new();
+        Self { selected, unfolded, alone: None, revealed, collapses: true, handed, thread }
     }
 
     fn is_unfolded(&self, number: u64) -> bool {
         self.unfolded.contains(&number) || self.revealed.contains(&number)
     }
 
-    pub(super) fn first(&mut self) -> Result<Option<Row>, Error> {
-        let first = self.selected.children(None, 1)?;
-        first.first().map(|node| self.row_of(node)).transpose()
+    /// What a call handed over, of those that belong to a part.
+    pub(super) fn handed_by(
+        &self,
+        part: usize,
+        number: u64,
+    ) -> impl DoubleEndedIterator<Item = usize> {
+        let handed = self.handed.get(&number).into_iter().flatten();
+        handed.filter(move |(of, _)| *of == part).map(|(_, handed)| *handed)
     }
 
-    pub(super) fn last(&mut self) -> Result<Option<Row>, Error> {
-        let last = self.selected.last_child(None)?;
-        last.map(|node| self.last_below(&node)).transpose()
-    }
-
-    /// The row that a call is in.
-    pub(super) fn row_of(&mut self, node: &Node) -> Result<Row, Error> {
+    /// The row that a call is in, of a part whose outermost calls have this depth.
+    pub(super) fn row_of(&mut self, node: &Node, part: usize, base: u64) -> Result<Row, Error> {
         let run = self.selected.equal_calls(node)?;
         let number = run.number_of(node).unwrap_or(0);
         let (first, last) = match self.collapses {
@@ -102,14 +116,20 @@ impl CallTree {
             }
         };
         let (first_node, last_node) = (nth(first)?, nth(last)?);
+        let number = first_node.place.enters;
+        let depth = self.selected.depth(&first_node)?.get();
         Ok(Row {
+            part,
+            thread: self.thread,
             node: first_node,
             count: last - first + 1,
             calls: run.calls,
             selected: self.selected.subtree(&first_node)?.calls,
-            depth: self.selected.depth(&first_node)?.get(),
+            depth: base.saturating_add(depth),
             left: self.selected.whole().subtree(&last_node)?.left,
-            is_unfolded: first == last && self.is_unfolded(first_node.place.enters),
+            is_unfolded: first == last && self.is_unfolded(number),
+            hands_over: self.handed_by(part, number).next().is_some(),
+            is_outermost: depth == 0,
         })
     }
 
@@ -119,7 +139,9 @@ impl CallTree {
         let end = start.saturating_add(calls.saturating_mul(count));
         let unfolded = self.unfolded.range(start..end).chain(self.revealed.range(start..end));
         let alone = self.alone.iter().filter(|alone| (start..end).contains(*alone));
-        let apart = unfolded.chain(alone).filter(|at| (**at - start).is_multiple_of(calls.max(1)));
+        let handed = self.handed.range(start..end).map(|(number, _)| number);
+        let apart = unfolded.chain(alone).chain(handed);
+        let apart = apart.filter(|at| (**at - start).is_multiple_of(calls.max(1)));
         let (mut first, mut last) = (0, count - 1);
         for at in apart.map(|at| (at - start) / calls.max(1)) {
             match at.cmp(&number) {
@@ -131,64 +153,8 @@ impl CallTree {
         (first, last)
     }
 
-    /// The next row.
-    pub(super) fn after(&mut self, row: &Row) -> Result<Option<Row>, Error> {
-        if row.is_unfolded
-            && let Some(child) = self.selected.children(Some(&row.node), 1)?.first()
-        {
-            return self.row_of(child).map(Some);
-        }
-        let mut node = row.node;
-        let mut skip = row.count - 1;
-        loop {
-            if let Some(next) = self.selected.next_sibling(&node, skip)? {
-                return self.row_of(&next).map(Some);
-            }
-            let Some(caller) = self.selected.parent(&node)? else { return Ok(None) };
-            (node, skip) = (caller, 0);
-        }
-    }
-
-    /// The row before.
-    pub(super) fn before(&mut self, row: &Row) -> Result<Option<Row>, Error> {
-        match self.selected.previous_sibling(&row.node)? {
-            Some(node) => self.last_below(&node).map(Some),
-            None => self.caller(row),
-        }
-    }
-
-    /// The row of the caller.
-    pub(super) fn caller(&mut self, row: &Row) -> Result<Option<Row>, Error> {
-        let caller = self.selected.parent(&row.node)?;
-        caller.map(|caller| self.row_of(&caller)).transpose()
-    }
-
-    /// The next row with the same caller, or the one before.
-    pub(super) fn sibling(
-        &mut self,
-        row: &Row,
-        direction: Direction,
-    ) -> Result<Option<Row>, Error> {
-        let found = match direction {
-            Direction::Forwards => self.selected.next_sibling(&row.node, row.count - 1)?,
-            Direction::Backwards => self.selected.previous_sibling(&row.node)?,
-        };
-        found.map(|node| self.row_of(&node)).transpose()
-    }
-
-    /// The last row of a call and what is unfolded below it.
-    fn last_below(&mut self, node: &Node) -> Result<Row, Error> {
-        let mut row = self.row_of(node)?;
-        while row.is_unfolded {
-            let Some(last) = self.selected.last_child(Some(&row.node))? else { break };
-            row = self.row_of(&last)?;
-        }
-        Ok(row)
-    }
-
-    /// Shows what the first call of a row called, and if that is only one call, what that called. Returns the row, which
-    /// may be one of several now.
-    pub(super) fn unfold(&mut self, row: &Row) -> Result<Row, Error> {
+    /// Shows what the first call of a row called, and if that is only one call, what that called.
+    pub(super) fn unfold(&mut self, row: &Row) -> Result<(), Error> {
         let mut node = row.node;
         for _ in 0..CHAIN {
             self.unfolded.insert(node.place.enters);
@@ -198,33 +164,52 @@ impl CallTree {
             }
             node = only;
         }
-        self.row_of(&row.node)
+        Ok(())
     }
 
     /// Shows what is in the first call of a row, the largest calls first, in at most this many rows if its callees have no more.
-    /// Returns the row, which may be one of several now.
-    pub(super) fn unfold_largest(&mut self, row: &Row, rows: usize) -> Result<Row, Error> {
-        let row = self.fold(row)?;
+    pub(super) fn unfold_largest(&mut self, row: &Row, rows: usize) -> Result<(), Error> {
         let overview = Overview { levels: u64::MAX, most: rows as u64 };
+        self.fold(row);
         self.unfolded.extend(overview.to_unfold(&mut self.selected, row.node)?);
-        self.row_of(&row.node)
+        Ok(())
     }
 
-    /// Hides what a call called, and forgets what was unfolded below. Returns the row.
-    pub(super) fn fold(&mut self, row: &Row) -> Result<Row, Error> {
+    /// Hides what a call called, and forgets what was unfolded below.
+    pub(super) fn fold(&mut self, row: &Row) {
         let below = row.number()..row.number().saturating_add(row.calls);
         self.unfolded.retain(|number| !below.contains(number));
         self.revealed.retain(|number| !below.contains(number));
-        self.row_of(&row.node)
     }
 
-    /// Unfolds all callers of a call, and gives it a row of its own. Those that were unfolded for another call are folded
-    /// again.
-    pub(super) fn reveal(&mut self, node: &Node) -> Result<Row, Error> {
+    /// Folds what was unfolded because a person went to a call.
+    pub(super) fn forget_revealed(&mut self) {
+        self.revealed.clear();
+        self.alone = None;
+    }
+
+    /// Unfolds all callers of a call, and gives it a row of its own.
+    pub(super) fn reveal(&mut self, node: &Node) -> Result<(), Error> {
         let callers = self.selected.frames(node)?;
-        self.revealed = callers.iter().map(|caller| caller.place.enters).collect();
+        self.revealed.extend(callers.iter().map(|caller| caller.place.enters));
         self.alone = Some(node.place.enters);
-        self.row_of(node)
+        Ok(())
+    }
+
+    /// Unfolds a call and all its callers.
+    pub(super) fn reveal_below(&mut self, node: &Node) -> Result<(), Error> {
+        self.reveal(node)?;
+        self.revealed.insert(node.place.enters);
+        Ok(())
+    }
+
+    /// The call with a number if it is selected, or else its innermost selected caller.
+    pub(super) fn shown(&mut self, number: u64) -> Result<Option<Node>, Error> {
+        match self.selected.whole().call(number)? {
+            Some(node) if self.selected.has(&node) => Ok(Some(node)),
+            Some(node) => self.selected.parent(&node),
+            None => Ok(None),
+        }
     }
 
     /// The call at a place, or the innermost one that is open there.

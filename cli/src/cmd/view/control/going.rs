@@ -42,7 +42,8 @@ impl View<'_> {
             return;
         };
         let Some(row) = calls.row() else { return };
-        match wanted.find(&mut calls.tree.selected, row.number(), direction) {
+        let Some((tree, _)) = calls.here() else { return };
+        match wanted.find(&mut tree.selected, row.number(), direction) {
             Ok(Ok(found)) => self.found(found, direction),
             Ok(Err(searching)) => self.job = Some(Job::Search(searching)),
             Err(error) => self.message = Some(error.to_string()),
@@ -58,7 +59,8 @@ impl View<'_> {
         let node = match found {
             Found::Nothing => {
                 let way = way(direction);
-                self.message = Some(format!("no call of {what} {way} this one"));
+                let here = if calls.request.is_some() { " in this thread" } else { "" };
+                self.message = Some(format!("no call of {what} {way} this one{here}"));
                 return;
             }
             Found::Call(node) => node,
@@ -68,7 +70,7 @@ impl View<'_> {
                 node
             }
         };
-        let outcome = calls.go_to(&node);
+        let outcome = calls.go_to_here(&node);
         self.report(outcome);
     }
 
@@ -77,15 +79,18 @@ impl View<'_> {
         let Some(row) = calls.row() else { return };
         let last = self.exception.filter(|(number, _)| *number == row.number());
         let from = last.map_or(Position::before(row.node.place.offset), |(_, at)| at);
-        match find_exception(&calls.file, &mut calls.tree.selected, from, direction) {
+        let Some((tree, thread)) = calls.here() else { return };
+        match find_exception(&thread.file, &mut tree.selected, from, direction) {
             Ok(Some((at, node))) => {
                 self.exception = Some((node.place.enters, at));
-                let outcome = calls.go_to(&node);
+                let outcome = calls.go_to_here(&node);
                 self.report(outcome);
             }
             Ok(None) => {
                 let way = way(direction);
-                self.message = Some(format!("no call was left by an exception {way} this one"));
+                let here = if calls.request.is_some() { " in this thread" } else { "" };
+                let none = format!("no call was left by an exception {way} this one{here}");
+                self.message = Some(none);
             }
             Err(error) => self.message = Some(error.to_string()),
         }
@@ -115,7 +120,8 @@ impl View<'_> {
     pub(super) fn show_neighbours(&mut self) {
         let Some(calls) = &mut self.calls else { return };
         let Some(row) = calls.row() else { return };
-        match Neighbours::new(row.method(), calls.part, &mut calls.tree.selected) {
+        let Some((tree, thread)) = calls.here() else { return };
+        match Neighbours::new(row.method(), thread.part, &mut tree.selected) {
             Ok(neighbours) => self.job = Some(Job::Neighbours(Box::new(neighbours))),
             Err(error) => self.message = Some(error.to_string()),
         }

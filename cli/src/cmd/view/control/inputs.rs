@@ -158,6 +158,7 @@ impl View<'_> {
         match target {
             Target::Nothing => {}
             Target::Thread(thread) => self.open(thread, None),
+            Target::Request => self.open_request(),
             Target::Test(trace, thread, offset) => {
                 let of = self.source.traces.get(trace);
                 let is_it = |(trace, file): &OfTrace<'_>| {

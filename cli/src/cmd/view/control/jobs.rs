@@ -7,9 +7,10 @@ use std::time::Duration;
 use flow_codec::{Error, Offset};
 use flow_query::tree::SelectedTree;
 
+use super::super::background::{Opening, Then};
 use super::super::calls::Calls;
-use super::super::opening::Opening;
-use super::state::{Job, OfTrace, Page, View};
+use super::super::forest::Forest;
+use super::state::{Job, Page, View};
 use crate::failure::Status;
 use crate::input::place::From;
 use crate::output::{flow_command, grouped, percent, plural};
@@ -28,7 +29,7 @@ impl View<'_> {
                 format!("reading the thread, {}", part(read, file.bytes()))
             }
             Job::Search(searching) => {
-                let all = self.calls.as_ref()?.all;
+                let all = self.calls.as_ref()?.thread()?.1.all;
                 let (now, all) = (grouped(searching.number), grouped(all));
                 format!(
                     "searching: call {now} of {all}; {} makes this fast",
@@ -36,7 +37,7 @@ impl View<'_> {
                 )
             }
             Job::Neighbours(neighbours) => {
-                let all = self.calls.as_ref()?.file.bytes();
+                let all = self.calls.as_ref()?.thread()?.1.file.bytes();
                 let read = neighbours.position().map_or(all, Offset::get);
                 let index = flow_command("check --index");
                 format!("adding up calls: {}; {index} makes this fast", part(read, all))
@@ -61,7 +62,7 @@ impl View<'_> {
         match self.job.take() {
             None => {}
             Some(Job::Open(opening)) => match opening.tree.try_recv() {
-                Ok(tree) => self.opened(opening.thread, tree, opening.then.as_ref()),
+                Ok(tree) => self.opened(opening.thread, tree, &opening.then),
                 Err(TryRecvError::Empty) => self.job = Some(Job::Open(opening)),
                 Err(TryRecvError::Disconnected) => {
                     self.message = Some(NOT_OPENED.to_owned());
@@ -69,7 +70,8 @@ impl View<'_> {
             },
             Some(Job::Search(mut searching)) => {
                 let (Some(calls), Some(wanted)) = (&mut self.calls, &self.wanted) else { return };
-                match wanted.step(&mut calls.tree.selected, &mut searching) {
+                let Some((tree, _)) = calls.here() else { return };
+                match wanted.step(&mut tree.selected, &mut searching) {
                     Ok(None) => self.job = Some(Job::Search(searching)),
                     Ok(Some(found)) => self.found(found, searching.direction),
                     Err(error) => self.message = Some(error.to_string()),
@@ -113,7 +115,7 @@ impl View<'_> {
         while let Some(job) = self.job.take() {
             match job {
                 Job::Open(opening) => match opening.tree.recv() {
-                    Ok(tree) => self.opened(opening.thread, tree, opening.then.as_ref()),
+                    Ok(tree) => self.opened(opening.thread, tree, &opening.then),
                     Err(_) => self.message = Some(NOT_OPENED.to_owned()),
                 },
                 job => {
@@ -127,64 +129,114 @@ impl View<'_> {
     /// Opens a thread, in the background: of a large one without index and shapes, all events are read.
     pub(super) fn open(&mut self, thread: usize, then: Option<From>) {
         let Some((trace, file)) = self.threads.get(thread) else { return };
-        let is_open = |calls: &Calls<'_>| std::ptr::eq(calls.part, *file);
+        let is_open = |calls: &Calls<'_>| {
+            let of = calls.thread().filter(|_| calls.request.is_none());
+            of.is_some_and(|(_, of)| std::ptr::eq(of.part, *file))
+        };
         if self.calls.as_ref().is_some_and(is_open) {
             self.is_on_threads = false;
             self.go_to(then.as_ref());
             return;
         }
-        self.job =
-            Some(Job::Open(Opening::begin(thread, file, self.filter.selection(trace), then)));
+        let selection = self.filter.selection(trace);
+        self.job = Some(Job::Open(Opening::begin(thread, file, selection, Then::Show(then))));
+    }
+
+    /// Shows the request as one tree.
+    pub(super) fn open_request(&mut self) {
+        let Some((request, title)) = self.request else { return };
+        let Some((trace, _)) = self.threads.first() else { return };
+        let place_of = |id| self.threads.iter().position(|(_, file)| file.id() == id);
+        let forest = Forest::of_request(request, place_of);
+        self.shown_filter = self.filter.clone();
+        self.calls = Some(Calls::of_request(trace, forest, title.clone(), self.areas.rows()));
+        (self.is_on_threads, self.exception, self.details) = (false, None, None);
+        self.open_missing();
+    }
+
+    /// Opens a thread of the request that has rows to be shown, if one is not open.
+    pub(super) fn open_missing(&mut self) {
+        if self.job.is_some() {
+            return;
+        }
+        let Some(thread) = self.calls.as_ref().and_then(Calls::missing) else { return };
+        let Some((trace, file)) = self.threads.get(thread) else { return };
+        let selection = self.filter.selection(trace);
+        self.job = Some(Job::Open(Opening::begin(thread, file, selection, Then::Add)));
     }
 
     /// Opens the thread that is shown once more, with the methods that are selected now.
     pub(super) fn open_again(&mut self) {
         let Some(calls) = self.calls.as_ref().filter(|_| !self.is_on_threads) else { return };
-        let is_it = |(_, file): &OfTrace<'_>| std::ptr::eq(calls.part, *file);
-        let Some(thread) = self.threads.iter().position(is_it) else { return };
+        if calls.request.is_some() {
+            return self.open_request();
+        }
+        let Some((thread, _)) = calls.thread() else { return };
         let Some((trace, file)) = self.threads.get(thread) else { return };
-        let then = calls.row().map(|row| From::Call(row.number()));
+        let then = Then::Show(calls.row().map(|row| From::Call(row.number())));
         let selection = self.filter.selection(trace);
         self.job = Some(Job::Open(Opening::begin(thread, file, selection, then)));
     }
 
-    fn opened(&mut self, thread: usize, tree: Result<SelectedTree, Error>, then: Option<&From>) {
+    fn opened(&mut self, thread: usize, tree: Result<SelectedTree, Error>, then: &Then) {
         let Some((trace, file)) = self.threads.get(thread) else { return };
         let opened = tree.and_then(|mut tree| {
             let damaged = tree.whole().index().map_or(0, |index| index.damage().places().len());
-            Calls::new(trace, file, tree, self.areas.rows()).map(|calls| (calls, damaged))
-        });
-        match opened {
-            Ok((calls, _)) if calls.count == 0 => {
-                let what = match (calls.all, calls.part.parts()) {
-                    (0, _) => "this thread has no calls",
-                    (_, Some(_)) if self.filter.is_all() => "this test called nothing here",
-                    _ => "no call of this thread is one of the selected methods",
-                };
-                self.message = Some(what.to_owned());
-                self.filter = self.shown_filter.clone();
+            match (then, &mut self.calls) {
+                (Then::Show(_), _) => {
+                    let height = self.areas.rows();
+                    let calls = Calls::of_thread(trace, (thread, file), tree, height)?;
+                    Ok((Some(calls), damaged))
+                }
+                (Then::Add, Some(calls)) if calls.request.is_some() => {
+                    calls.add((thread, file), tree).map(|()| (None, damaged))
+                }
+                (Then::Add, _) => Ok((None, 0)),
             }
-            Ok((calls, damaged)) => {
+        });
+        let damaged = match opened {
+            Ok((Some(calls), damaged)) => {
+                if let Some(nothing) = self.nothing_in(&calls) {
+                    self.message = Some(nothing.to_owned());
+                    self.filter = self.shown_filter.clone();
+                    return;
+                }
                 self.shown_filter = self.filter.clone();
                 self.calls = Some(calls);
                 (self.is_on_threads, self.exception, self.details) = (false, None, None);
-                if let Some(wanted) = &mut self.wanted {
-                    wanted.forget_thread();
-                }
-                if damaged > 0 {
-                    self.status = Status::Damaged;
-                    let places = plural(damaged as u64, "place");
-                    self.message = Some(format!(
-                        "{places} of this thread cannot be read: {} shows more",
-                        flow_command("check")
-                    ));
-                }
-                self.go_to(then);
+                damaged
             }
+            Ok((None, damaged)) => damaged,
             Err(error) => {
                 self.status = Status::Damaged;
                 self.message = Some(error.to_string());
+                return;
             }
+        };
+        if let Some(wanted) = &mut self.wanted {
+            wanted.forget_thread();
         }
+        if damaged > 0 {
+            self.status = Status::Damaged;
+            let places = plural(damaged as u64, "place");
+            self.message = Some(format!(
+                "{places} of this thread cannot be read: {} shows more",
+                flow_command("check")
+            ));
+        }
+        match then {
+            Then::Show(then) => self.go_to(then.as_ref()),
+            Then::Add => self.open_missing(),
+        }
+    }
+
+    /// Why there are no calls of a thread to be shown, if so.
+    fn nothing_in(&self, calls: &Calls<'_>) -> Option<&'static str> {
+        let (_, thread) = calls.thread()?;
+        (thread.count == 0).then(|| match (thread.all, thread.part.parts()) {
+            (0, _) => "this thread has no calls",
+            (_, Some(_)) if self.filter.is_all() => "this test called nothing here",
+            _ => "no call of this thread is one of the selected methods",
+        })
     }
 }

@@ -20,9 +20,11 @@ mod tests {
     use flow_codec::Offset;
     use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
     use flow_codec::format::test_marks::{Outcome, TestMark};
+    use flow_codec::format::values::{CallValue, Identity, Role, Value};
     use ratatui::layout::Rect;
     use tempfile::TempDir;
 
+    use super::super::Opened;
     use super::super::draw::draw;
     use super::super::text::plain_lines;
     use super::*;
@@ -34,7 +36,7 @@ mod tests {
     /// A trace of a thread, and a screen on which it is shown.
     struct Shown {
         _dir: TempDir,
-        source: Source,
+        opened: Opened,
         args: ViewArgs,
     }
 
@@ -63,12 +65,13 @@ mod tests {
             let args = Args::parse_from([&["flow"], words].concat());
             let Verb::View(args) = args.verb else { panic!("another verb") };
             let of = SourceArgs { dir: dir.path().to_path_buf(), format: Format::Text };
-            Self { source: Source::open(&of).unwrap(), args, _dir: dir }
+            let opened = Opened { source: Source::open(&of).unwrap(), request: None };
+            Self { opened, args, _dir: dir }
         }
 
         fn view(&self) -> View<'_> {
             let start = Start { from: self.args.from.clone(), ..Start::default() };
-            let mut view = View::new(&self.source, &self.args, start);
+            let mut view = View::new(&self.opened, &self.args, start);
             view.resize(Rect::new(0, 0, WIDTH, HEIGHT));
             view.finish();
             view
@@ -104,6 +107,13 @@ mod tests {
         }
     }
 
+    fn draw_once(view: &mut View<'_>) {
+        crate::terminal::shown(WIDTH, 24, |frame| {
+            view.resize(frame.area());
+            draw(frame, view);
+        });
+    }
+
     /// The rows of the calls without their numbers; `>` is before the chosen one.
     fn rows(view: &mut View<'_>) -> Vec<String> {
         let calls = view.calls.as_mut().unwrap();
@@ -116,6 +126,116 @@ mod tests {
             format!("{}{}", if at == chosen { ">" } else { " " }, text)
         };
         rows.map(row).collect()
+    }
+
+    /// A thread that hands two tasks to another one.
+    fn handed(words: &[&str]) -> Shown {
+        let dir = tempfile::tempdir().unwrap();
+        let method = |id: u64, name: &str, roles: &str| {
+            format!(
+                r#"{{"id":{id},"class":"a.B","name":"{name}","descriptor":"()V","roles":[{roles}]}}"#
+            ) + "\n"
+        };
+        let methods = method(1, "main", "")
+            + &method(2, "give", r#""handovers give arg0""#)
+            + &method(3, "take", r#""handovers take arg0""#)
+            + &method(4, "other", "");
+        fs::write(dir.path().join("methods.jsonl"), methods).unwrap();
+        let threads: [(&[u8], _); 2] = [
+            (&[0x81, 0x82, 0x00, 0x82, 0x00, 0x84, 0x01], [(2, 5), (4, 6)]),
+            (&[0x83, 0x84, 0x01, 0x83, 0x84, 0x00, 0x84, 0x01], [(1, 5), (4, 6)]),
+        ];
+        for (thread, (events, values)) in (1..).zip(threads) {
+            fs::write(dir.path().join(format!("thread-{thread}.flow")), events).unwrap();
+            let (mut encoder, mut marks) = (MarkEncoder::default(), HEADER.to_vec());
+            for (offset, hash) in values {
+                let mut bytes = Vec::new();
+                let value = Value::Object(Identity { class: None, hash });
+                CallValue::new(Role::Argument(0), value).encode(&mut bytes);
+                let position = Position::before(Offset::new(offset));
+                encoder.encode(position, &Mark::Values(bytes), &mut marks);
+            }
+            encoder.finish(&mut marks);
+            fs::write(dir.path().join(format!("thread-{thread}.marks")), marks).unwrap();
+        }
+        let args = Args::parse_from([&["flow", "view"], words].concat());
+        let Verb::View(args) = args.verb else { panic!("another verb") };
+        let opened = Opened::open(dir.path().to_path_buf(), &args).unwrap();
+        Shown { opened, args, _dir: dir }
+    }
+
+    /// The rows as the way from the last one to the first shows them.
+    fn rows_backwards(view: &mut View<'_>) -> Vec<u64> {
+        let forest = &mut view.calls.as_mut().unwrap().forest;
+        let (mut numbers, mut row) = (Vec::new(), forest.last().unwrap());
+        while let Some(shown) = row {
+            numbers.push(shown.number() + 10 * shown.thread as u64);
+            row = forest.before(&shown).unwrap();
+        }
+        numbers.reverse();
+        numbers
+    }
+
+    #[test]
+    fn a_request_is_one_tree_across_threads() {
+        let shown = handed(&["--request", "1:0"]);
+        let mut view = shown.view();
+        assert!(view.heading().ends_with("request 1:0, 3 parts"), "{}", view.heading());
+        let folded = [">▾ 1 a.B.main()", "   ▸ a.B.give()", "   ▸ a.B.give()", "     a.B.other()"];
+        assert_eq!(rows(&mut view), folded);
+        press(&mut view, "↓↓→↓→");
+        let second = [
+            " ▾ 1 a.B.main()",
+            "   ▸ a.B.give()",
+            "   ▾ a.B.give()",
+            ">    ▾ ⇢ 2 a.B.take()",
+            "         ×2 a.B.other()",
+            "     a.B.other()",
+        ];
+        assert_eq!(rows(&mut view), second);
+        assert_eq!(rows_backwards(&mut view), [0, 1, 2, 12, 13, 3]);
+        press(&mut view, "[");
+        assert_eq!(rows(&mut view), second, "each call gave one task");
+        press(&mut view, "d");
+        draw_once(&mut view);
+        let (_, details) = view.details.clone().unwrap();
+        assert!(details[3].starts_with("handed over by call 2 of thread 1"), "{details:?}");
+        // A call in another part is shown below what handed it over.
+        press(&mut view, "dg1⏎");
+        assert_eq!(view.calls.as_ref().unwrap().row().unwrap().number(), 1);
+        assert_eq!(rows_backwards(&mut view), [0, 1, 10, 11, 2, 12, 13, 3]);
+        press(&mut view, "←");
+        assert_eq!(rows(&mut view)[2], ">    ▾ ⇢ 2 a.B.take()");
+        press(&mut view, "←←");
+        assert_eq!(rows(&mut view)[1], ">  ▾ a.B.give()", "to what handed it over");
+        press(&mut view, "g1:3⏎");
+        assert!(rows(&mut view).last().unwrap().starts_with(">    a.B.other()"));
+        // As threads.
+        press(&mut view, "⎋");
+        let list = view.shown_list().unwrap();
+        assert!(list.rows[0].text.ends_with("request 1:0, all threads"), "{:?}", list.rows);
+        press(&mut view, "⇱⏎");
+        assert_eq!(rows(&mut view), folded);
+    }
+
+    #[test]
+    fn tasks_of_hidden_calls_belong_to_their_callers() {
+        let shown = handed(&["--request", "1:0", "--exclude", "a.B#give"]);
+        let mut view = shown.view();
+        let expected =
+            [">▾ 1 a.B.main()", "   ▸ ⇢ 2 a.B.take()", "   ▸ ⇢ 2 a.B.take()", "     a.B.other()"];
+        assert_eq!(rows(&mut view), expected);
+        press(&mut view, "↓]");
+        assert!(rows(&mut view)[2].starts_with('>'));
+        press(&mut view, "↓↑[←");
+        assert!(rows(&mut view)[0].starts_with('>'));
+    }
+
+    #[test]
+    fn some_threads_of_a_request_are_trees_of_their_own() {
+        let shown = handed(&["--request", "1:0", "--thread", "2"]);
+        let mut view = shown.view();
+        assert_eq!(rows(&mut view), [">▸ a.B.take()", " ▸ a.B.take()"]);
     }
 
     #[test]
@@ -229,7 +349,8 @@ mod tests {
         for events in [EVENTS.to_vec(), without_shapes()] {
             let shown = Shown::new(&events, &[]);
             let mut view = shown.view();
-            let has_shapes = view.calls.as_mut().unwrap().tree.selected.whole().shapes().is_some();
+            let has_shapes =
+                view.calls.as_mut().unwrap().here().unwrap().0.selected.whole().shapes().is_some();
             assert_eq!(has_shapes, events == EVENTS);
             let number = |view: &View<'_>| view.calls.as_ref().unwrap().row().unwrap().number();
             press(&mut view, "/LEAF⏎");

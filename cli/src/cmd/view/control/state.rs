@@ -8,12 +8,12 @@ use flow_codec::{Error, ThreadId};
 use ratatui::layout::Rect;
 use unicode_width::UnicodeWidthStr as _;
 
+use super::super::Opened;
+use super::super::background::{Counting, Opening};
 use super::super::calls::Calls;
-use super::super::counting::Counting;
 use super::super::layout::{Areas, Pane};
-use super::super::list::List;
+use super::super::list::{List, Target};
 use super::super::neighbours::Neighbours;
-use super::super::opening::Opening;
 use super::super::search::{Searching, Wanted};
 use super::super::tree::Row;
 use crate::args::ViewArgs;
@@ -23,7 +23,7 @@ use crate::input::place::From;
 use crate::input::source::Source;
 use crate::input::sources::{Sources, source_folders};
 use crate::output::{grouped, plural};
-use flow_query::open::State;
+use flow_query::open::{Request, State};
 use flow_query::select::test_of;
 
 /// What follows from an input.
@@ -86,6 +86,8 @@ pub(super) type OfTrace<'a> = (&'a Trace, &'a ThreadFile);
 pub(in super::super) struct View<'a> {
     pub(super) source: &'a Source,
     pub(super) threads: Vec<OfTrace<'a>>,
+    /// The request that is shown as one tree, and its name.
+    pub(super) request: Option<&'a (Request, String)>,
     /// The calls that are selected.
     pub(super) filter: FilterArgs,
     /// The filter of the calls that were opened last.
@@ -118,12 +120,14 @@ pub(in super::super) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    pub(in super::super) fn new(source: &'a Source, args: &'a ViewArgs, start: Start) -> Self {
+    pub(in super::super) fn new(opened: &'a Opened, args: &'a ViewArgs, start: Start) -> Self {
+        let Opened { source, request } = opened;
         let files = |trace: &'a Trace| trace.files().iter().map(move |file| (trace, file));
         let threads: Vec<_> = source.traces.iter().flat_map(files).collect();
         let folders = source_folders(&args.sources);
         let mut view = Self {
             source,
+            request: request.as_ref(),
             filter: args.part.filter.clone(),
             shown_filter: args.part.filter.clone(),
             is_recorded: source.traces.iter().any(|trace| State::of(trace) == State::Recording),
@@ -145,7 +149,8 @@ impl<'a> View<'a> {
             areas: Areas::default(),
             threads,
         };
-        view.list = List::of_threads(source, &view.threads);
+        let request = view.request.map(|(_, title)| &**title);
+        view.list = List::of_threads(source, &view.threads, request);
         let files = view.threads.iter().map(|(_, file)| (*file).clone()).collect();
         view.counting = (view.threads.len() > 1).then(|| Counting::begin(files));
         let is_it = |(trace, file): &OfTrace<'_>| {
@@ -153,9 +158,13 @@ impl<'a> View<'a> {
         };
         let thread = view.threads.iter().position(is_it);
         let only = (view.threads.len() == 1).then_some(0);
-        if let Some(thread) = thread.or(only) {
-            view.list.chosen = thread;
-            view.open(thread, start.from);
+        match thread.or(only) {
+            _ if view.request.is_some() && thread.is_none() => view.open_request(),
+            Some(thread) => {
+                view.list.choose(Target::Thread(thread));
+                view.open(thread, start.from);
+            }
+            None => {}
         }
         view
     }
@@ -180,9 +189,14 @@ impl<'a> View<'a> {
             let threads = plural(self.threads.len() as u64, "thread");
             return format!("{}{more}, {threads}{}", names.concat(), self.state());
         };
-        let (all, title) = (plural(calls.all, "call"), &calls.title);
+        if let Some(title) = &calls.request {
+            let parts = plural(calls.forest.parts() as u64, "part");
+            return format!("{}, {title}, {parts}{}", name(calls.trace), self.state());
+        }
+        let Some((_, thread)) = calls.thread() else { return name(calls.trace) };
+        let (all, title) = (plural(thread.all, "call"), &thread.title);
         let some =
-            if calls.count < calls.all { grouped(calls.count) + " of " } else { String::new() };
+            if thread.count < thread.all { grouped(thread.count) + " of " } else { String::new() };
         let FilterArgs { include, own, .. } = &self.shown_filter;
         let own = own.then(|| "the application".to_owned());
         let only: Vec<_> = own.into_iter().chain(include.iter().cloned()).collect();
@@ -228,6 +242,7 @@ impl<'a> View<'a> {
         }
         let outcome = self.calls.as_mut().map_or(Ok(()), act);
         self.report(outcome);
+        self.open_missing();
     }
 
     pub(super) fn report(&mut self, outcome: Result<(), Error>) {
@@ -239,8 +254,13 @@ impl<'a> View<'a> {
     /// Where the next view of the same trace begins.
     pub(in super::super) fn start(&self) -> Start {
         let calls = self.calls.as_ref().filter(|_| !self.is_on_threads);
-        let thread = calls.map(|calls| ThreadKey::new(calls.trace, calls.part));
-        let from = calls.and_then(Calls::row).map(|row| From::Call(row.number()));
+        let thread = calls.filter(|calls| calls.request.is_none()).and_then(Calls::thread);
+        let thread = calls.zip(thread);
+        let thread = thread.map(|(calls, (_, thread))| ThreadKey::new(calls.trace, thread.part));
+        let from = calls
+            .filter(|_| thread.is_some())
+            .and_then(Calls::row)
+            .map(|row| From::Call(row.number()));
         Start { thread, from, pane: self.pane }
     }
 }
