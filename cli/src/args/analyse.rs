@@ -34,8 +34,8 @@ pub(crate) struct TestsArgs {
     pub(crate) tests: TestArgs,
     /// Show only tests that reach this code, with the number of their calls of it: a pattern for methods, or Orders.java:12
     ///
-    /// A line belongs to the method that begins last at or before it, in a file of this name, or of this path below the folder
-    /// of its package.
+    /// A line belongs to the method that begins last at or before it, and after a lambda expression, an anonymous class or a switch of
+    /// an enum to the method around that, too; in a file of this name, or of this path below the folder of its package.
     #[arg(long, value_name = "METHOD|FILE:LINE", help_heading = SELECTION)]
     #[arg(conflicts_with_all = ["include", "exclude", "own"])]
     pub(crate) reaching: Option<String>,

@@ -1,5 +1,7 @@
 //! Code that tests reach: a method, or a line of a source file.
 
+use std::cmp::Reverse;
+
 use flow_codec::format::methods::MethodInfo;
 use flow_codec::read::Trace;
 
@@ -7,7 +9,8 @@ use super::pattern::{methods_of, nearest};
 use crate::Error;
 
 /// Returns patterns for the methods that a person means: a pattern for methods, or `Orders.java:12` for the method that has
-/// this line. A line belongs to the method of the file that begins last at or before it.
+/// this line. A line belongs to the method of the file that begins last at or before it; after code inside of a method, such as a
+/// lambda expression, also to the method around that.
 ///
 /// # Errors
 /// No method matches, no method of the file begins at or before the line, or no file has this name.
@@ -43,17 +46,68 @@ fn of_line(file: &str, line: u32, all: &[&MethodInfo]) -> Result<Vec<String>, Er
         let nearest = nearest(file, files);
         return Err(Error::NoMethod { pattern: format!("{file}:{line}"), nearest });
     }
-    let begins = of_file.iter().map(|(.., begins)| *begins).filter(|begins| *begins <= line).max();
-    let Some(begins) = begins else {
+    let mut before: Vec<_> = of_file.iter().filter(|(.., begins)| *begins <= line).collect();
+    before.sort_unstable_by_key(|(.., begins)| Reverse(*begins));
+    if before.is_empty() {
         let first = of_file.iter().min_by_key(|(.., begins)| *begins);
         let nearest = first.map(|(_, source, begins)| format!("{source}:{begins}"));
         let pattern = format!("{file}:{line}");
         return Err(Error::NoMethod { pattern, nearest: nearest.into_iter().collect() });
-    };
-    let here = of_file.iter().filter(|(.., other)| *other == begins);
-    let mut patterns: Vec<_> =
-        here.map(|(info, ..)| format!("{}#{}", info.class, info.name)).collect();
+    }
+    let mut patterns = Vec::new();
+    for here in before.chunk_by(|(.., one), (.., other)| one == other) {
+        patterns.extend(here.iter().map(|(info, ..)| format!("{}#{}", info.class, info.name)));
+        // Where such code ends is not known: the line may be after it.
+        if !here.iter().all(|(info, ..)| is_inside_method(info)) {
+            break;
+        }
+    }
     patterns.sort_unstable();
     patterns.dedup();
     Ok(patterns)
+}
+
+/// Returns whether the code of a method is inside of another method: of a lambda expression, of a local or anonymous class, or of a
+/// class that the compiler made, such as that of a `switch`.
+fn is_inside_method(info: &MethodInfo) -> bool {
+    let is_numbered = |part: &str| part.starts_with(|first: char| first.is_ascii_digit());
+    info.name.starts_with("lambda$") || info.class.split('$').skip(1).any(is_numbered)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_line_after_code_inside_of_a_method_may_be_of_that_method() {
+        let dir = tempfile::tempdir().unwrap();
+        let methods = [
+            ("a.B", "switches", 7),
+            ("a.B$1", "<clinit>", 7),
+            ("a.B", "after", 17),
+            ("a.B", "lists", 20),
+            ("a.B", "lambda$lists$0", 21),
+            ("a.B$2", "compare", 24),
+            ("a.B$Inner", "last", 40),
+        ];
+        let row = |(id, (class, name, line)): (usize, &(&str, &str, u32))| {
+            format!(
+                r#"{{"id":{id},"class":"{class}","name":"{name}","descriptor":"()V","source":"B.java","line":{line}}}"#
+            ) + "\n"
+        };
+        let rows: String = methods.iter().enumerate().map(row).collect();
+        fs::write(dir.path().join("methods.jsonl"), rows).unwrap();
+        fs::write(dir.path().join("thread-1.flow"), [0x80, 0x00]).unwrap();
+        let trace = Trace::open(dir.path()).unwrap();
+        let at = |line: u32| methods_at(&format!("B.java:{line}"), [&trace]).unwrap();
+        assert_eq!(at(9), ["a.B#switches", "a.B$1#<clinit>"]);
+        assert_eq!(at(17), ["a.B#after"]);
+        assert_eq!(at(20), ["a.B#lists"]);
+        assert_eq!(at(22), ["a.B#lambda$lists$0", "a.B#lists"]);
+        assert_eq!(at(39), ["a.B#lambda$lists$0", "a.B#lists", "a.B$2#compare"]);
+        assert_eq!(at(41), ["a.B$Inner#last"]);
+        assert!(methods_at("B.java:6", [&trace]).is_err());
+    }
 }
