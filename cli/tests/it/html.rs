@@ -6,6 +6,7 @@ use std::path::Path;
 
 use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
+use flow_codec::format::values;
 
 use crate::common::{Run, bare, command, flow, page_data, script, test_mark, text, trace};
 use serde_json::Value;
@@ -257,6 +258,37 @@ fn requests_are_listed_with_their_calls() {
     // Where calls are left out, they have other numbers.
     let data = data_of(&["--exclude", "com.app.Main#inner"], dir.path());
     assert_eq!(data["requests"]["rows"], serde_json::json!([]));
+}
+
+#[test]
+fn calls_lead_to_what_they_handed_to_other_threads() {
+    let dir = tempfile::tempdir().unwrap();
+    let method = |id: u64, name: &str, role: &str| {
+        let row = serde_json::json!({"id": id, "class": "com.app.Main", "name": name, "descriptor": "()V", "roles": [role]});
+        format!("{row}\n")
+    };
+    let methods =
+        method(1, "give", "handovers give arg0") + &method(2, "take", "handovers take arg0");
+    fs::write(dir.path().join("methods.jsonl"), methods).unwrap();
+    // One thread gives two objects, the other one takes them in reverse order.
+    for (thread, method, order) in [(1, 0x81, [5, 6]), (2, 0x82, [6, 5])] {
+        fs::write(dir.path().join(format!("thread-{thread}.flow")), [method, 0, method, 0])
+            .unwrap();
+        let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
+        for (offset, hash) in [1, 3].into_iter().zip(order) {
+            let mut value = Vec::new();
+            let object = values::Value::Object(values::Identity { class: None, hash });
+            values::CallValue::new(values::Role::Argument(0), object).encode(&mut value);
+            encoder.encode(Position::before(Offset::new(offset)), &Mark::Values(value), &mut bytes);
+        }
+        encoder.finish(&mut bytes);
+        fs::write(dir.path().join(format!("thread-{thread}.marks")), bytes).unwrap();
+    }
+    let handed = serde_json::json!({"calls": [1, 0, 2, 1, 1, 1, 2, 0], "more": 0});
+    assert_eq!(data_of(&[], dir.path())["handed"], handed);
+    // Where calls are left out, they have other numbers.
+    let data = data_of(&["--exclude", "com.app.Main#take"], dir.path());
+    assert_eq!(data["handed"], serde_json::json!({"calls": [], "more": 0}));
 }
 
 #[test]

@@ -1,5 +1,7 @@
-//! What the page has beside charts: the tests that ran, the requests that were served, and what all threads did in one order.
+//! What the page has beside charts: the tests that ran, the requests that were served, what threads handed to each other, and what
+//! all threads did in one order.
 
+mod handed;
 mod merged;
 pub(super) mod ran_tests;
 mod requests;
@@ -9,6 +11,7 @@ use flow_query::reading::{Listener, Selected};
 use flow_query::select::Select;
 use serde::Serialize;
 
+use self::handed::PageHandOvers;
 use self::merged::PageMerged;
 use self::ran_tests::{PageTests, TestCalls};
 use self::requests::PageRequests;
@@ -26,6 +29,7 @@ pub(super) struct Panels {
     tests: PageTests,
     requests: PageRequests,
     merged: PageMerged,
+    handed: PageHandOvers,
 }
 
 impl Panels {
@@ -42,11 +46,11 @@ impl Panels {
     ) -> Result<Self, Failure> {
         let tests = PageTests::read(trace, select, of_tests, listener);
         // Where calls are left out, they have other numbers.
-        let requests = match is_filtered {
-            true => PageRequests::default(),
-            false => PageRequests::read(trace, names, listener)?,
+        let (requests, handed) = match is_filtered {
+            true => (PageRequests::default(), PageHandOvers::default()),
+            false => (PageRequests::read(trace, names, listener)?, PageHandOvers::read(trace)),
         };
         let merged = PageMerged::read(trace, chosen, samples, (names, labels), !is_filtered);
-        Ok(Self { tests, requests, merged })
+        Ok(Self { tests, requests, merged, handed })
     }
 }

@@ -10,6 +10,7 @@ use flow_codec::read::Trace;
 
 use crate::analysis::HandOvers;
 use crate::open::{ContextSpans, LinkedValue, Links, hand_overs_if_recorded, read_contexts};
+use crate::select::CallPlace;
 
 /// What the calls of each thread hand over, and what they run of that.
 #[derive(Debug, Default)]
@@ -43,6 +44,26 @@ impl HandedCalls {
             of_thread.taken.make_contiguous().sort_unstable_by_key(|(calls, _)| calls.start);
         }
         handed
+    }
+
+    /// Returns the call of each hand-over and the first call that runs it, each with its thread, in the order of the former.
+    #[must_use]
+    pub fn pairs(&self) -> Vec<[CallPlace; 2]> {
+        let mut given: HashMap<u64, CallPlace> = HashMap::new();
+        for (thread, of_thread) in &self.0 {
+            let calls = of_thread.given.iter();
+            given.extend(calls.map(|(call, number)| (*number, CallPlace::new(*thread, *call))));
+        }
+        let taken = self.0.iter().flat_map(|(thread, of_thread)| {
+            of_thread
+                .taken
+                .iter()
+                .map(move |(calls, number)| (number, CallPlace::new(*thread, calls.start)))
+        });
+        let pair = |(number, taken)| Some([*given.get(number)?, taken]);
+        let mut pairs: Vec<_> = taken.filter_map(pair).collect();
+        pairs.sort_unstable_by_key(|pair| pair.map(|call| (call.thread(), call.number())));
+        pairs
     }
 
     /// Returns the hand-overs of a thread.

@@ -14,7 +14,7 @@ function whyNoCalls({ id, no_shape: why }) {
 }
 
 // What is known about a row, as lines. `occurrences` is how many calls of the thread did the same.
-function describeCall(tree, row, occurrences, buttons) {
+function describeCall(tree, row, occurrences, buttons, links) {
   const { shapes, thread } = tree;
   if (row.isGroup) return [element("div", {}, `${plural(row.all, "call")} of libraries, which call nothing of the application's own code`)];
   const name = element("b", {}, ...tree.nameOf(row.shape));
@@ -30,8 +30,41 @@ function describeCall(tree, row, occurrences, buttons) {
     ...codeOf(values).map((line) => element("div", {}, line)),
     element("div", {}, facts.filter(Boolean).join(", ")),
     element("div", {}, same, run, "; ", ...buttons),
+    element("div", {}, ...links),
     element("div", { class: "sub" }, ...range),
   ];
+}
+
+// What calls handed to other threads, and who handed it to them: by thread and call the places of the other calls.
+function readHanded({ calls }) {
+  const [to, from] = [new Map(), new Map()];
+  const add = (map, thread, number, other) => {
+    const key = `${thread}:${number}`;
+    map.set(key, [...(map.get(key) ?? []), other]);
+  };
+  for (let at = 0; at < calls.length; at += 4) {
+    const [giver, given, taker, taken] = calls.slice(at, at + 4);
+    if (placeOfThread(giver) < 0 || placeOfThread(taker) < 0) continue;
+    add(to, giver, given, { place: placeOfThread(taker), number: taken });
+    add(from, taker, taken, { place: placeOfThread(giver), number: given });
+  }
+  return { to, from };
+}
+
+// The hand-overs of a call as links: `go` shows a call.
+function handedLinks({ to, from }, place, number, go) {
+  const key = `${data.threads[place].id}:${number}`;
+  const links = (sign, title, calls = []) =>
+    calls.map((other) => {
+      const onclick = (event) => {
+        // The row that it is in is not chosen.
+        event.stopPropagation();
+        go(other.place, other.number);
+      };
+      const text = `${sign} ${threadTitle(data.threads[other.place])}`;
+      return element("button", { type: "button", class: "link handed", title, tabindex: "-1", onclick }, text);
+    });
+  return [...links("⇢", "What it handed to another thread", to.get(key)), ...links("⇠", "The call that handed it over", from.get(key))];
 }
 
 // When a call began, and how long it took, as far as it is known.

@@ -7,6 +7,8 @@ const charts = new Map();
 const chart = new Chart(byId("canvas"));
 const tree = new Tree(byId("tree"), onCall);
 tree.textsOf = (number) => callTexts(textsOf(data.threads[tree.thread]), number);
+const handed = readHanded(data.handed);
+tree.linksOf = (row) => (row.isGroup ? [] : handedLinks(handed, tree.thread, row.number, unfold));
 // The thread whose calls are drawn, and how. All threads together have a flame graph only.
 let thread = ALL_THREADS;
 let view = "timeline";
@@ -150,7 +152,7 @@ function onCall(row) {
   }
   if (occurrences > 1) buttons.push(button("‹ previous", () => go(-1)), button("next ›", () => go(1)));
   if (data.threads[thread].boxes) buttons.push(button("Show in the timeline", () => showInTimeline(row.number)));
-  byId("status").replaceChildren(...describeCall(tree, row, occurrences, buttons));
+  byId("status").replaceChildren(...describeCall(tree, row, occurrences, buttons, tree.linksOf(row)));
 }
 
 // Unfolds a call of a thread.

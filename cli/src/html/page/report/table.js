@@ -130,8 +130,9 @@ class Table {
       ? `${grouped(rows.length)} of ${plural(unnamed, "method")}`
       : plural(unnamed + data.more_methods.methods, "method");
     this.body.replaceChildren(...rows.slice(0, this.limit).map((method) => this.row(method)));
-    this.more.hidden = rows.length <= this.limit;
-    this.more.textContent = `Show more (${plural(rows.length - this.limit, "method")} left)`;
+    const left = Math.max(0, rows.length - this.limit);
+    this.more.hidden = left === 0;
+    this.more.textContent = `Show more (${plural(left, "method")} left)`;
   }
 
   row(method) {

@@ -58,6 +58,8 @@ class Tree {
     this.isNarrow = false;
     // The values of the call with this number, and the exception that ended it, as far as they are known.
     this.textsOf = () => ({});
+    // Links from a row to calls of other threads.
+    this.linksOf = () => [];
     // A class for the row with a call number, if it has one.
     this.markOf = () => "";
     this.top = 0;
@@ -527,7 +529,7 @@ class Tree {
     if (row.isGroup) name.append(element("span", { class: "faint" }, `… ${plural(row.all, "call")} in libraries`));
     else name.append(...this.nameOf(row.shape));
     if (isCall && row.times > 1) name.append(this.repeats(row));
-    if (isCall) name.append(...this.endOf(row));
+    if (isCall) name.append(...this.linksOf(row), ...this.endOf(row));
     if (this.isPart && row.parent === this.root)
       name.append(element("button", { type: "button", class: "link above", tabindex: "-1" }, `in ${plural(row.depth, "call")} above (←)`));
     const matches = (this.sums || this.numbers) && !row.node ? this.matchesIn(row) : 0;
