@@ -11,6 +11,7 @@ use flow_codec::format::methods::MethodInfo;
 use flow_codec::read::{Selection, Trace};
 use flow_codec::{Glob, MethodId};
 
+use super::calls::{CoroutineTimes, coroutine_times};
 use crate::analysis::{Edges, Side, SuspendMethods};
 use crate::reading::{Listener, Selected, Soundness, visit_thread};
 use crate::select::Filter;
@@ -24,6 +25,8 @@ pub struct SuspendFunction {
     pub calls: u64,
     /// How often a call of it was continued.
     pub resumptions: u64,
+    /// How long its calls lasted, if it was recorded which call a resumption continues.
+    pub times: Option<CoroutineTimes>,
 }
 
 /// Finds the suspend functions of a trace that have states, those with most resumptions first, among methods that a filter
@@ -52,6 +55,7 @@ pub fn suspend_functions(
             *resumptions.entry(function.method).or_default() += row.calls;
         }
     }
+    let times = coroutine_times(trace, listener);
     let selection = filter.selection(trace);
     let is_shown = |method: &MethodId| {
         functions.get(method).is_some_and(|function| function.method == *method)
@@ -60,7 +64,8 @@ pub fn suspend_functions(
     let chosen = chosen.filter(|(method, _)| is_shown(method) && selection.contains(*method));
     let row = |(method, entries): (MethodId, u64)| {
         let resumptions = resumptions.get(&method).copied().unwrap_or(0);
-        SuspendFunction { method, calls: entries.saturating_sub(resumptions), resumptions }
+        let times = times.as_ref().map(|times| times.get(&method).copied().unwrap_or_default());
+        SuspendFunction { method, calls: entries.saturating_sub(resumptions), resumptions, times }
     };
     let mut rows: Vec<_> = chosen.map(row).collect();
     rows.sort_by_key(|row| (std::cmp::Reverse(row.resumptions), std::cmp::Reverse(row.calls)));

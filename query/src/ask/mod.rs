@@ -24,8 +24,9 @@ pub use self::around::{Around, Surroundings};
 pub use self::call_run::CallRun;
 pub use self::calls::{
     CallContexts, CallSearch, Calls, ContextSum, Contexts, ContextsInThread, CoroutineParts,
-    EndedCalls, EndedContext, EndedContexts, FoundCall, HandedCalls, HandedInThread, MethodWays,
-    MissingEvents, NewContexts, NewlyEnded, Searched, ValueNames, Way, Ways,
+    CoroutineTimes, EndedCalls, EndedContext, EndedContexts, FoundCall, HandedCalls,
+    HandedInThread, MethodWays, MissingEvents, NewContexts, NewlyEnded, Searched, ValueNames, Way,
+    Ways,
 };
 pub use self::check::Check;
 pub use self::code::{

@@ -27,6 +27,12 @@ crate::rows! {
         calls: u64,
         /// how often a call of it was continued after it had waited
         resumptions: u64,
+        total_ns: Option<u64>,
+        /// how long its calls lasted together, each from its first entry to its last exit, and the longest of them; only with --coroutines
+        /// while recording, and without calls that began before
+        longest_ns: Option<u64>,
+        /// how long they ran together, without the time for which they were suspended
+        running_ns: Option<u64>,
     }
 
     /// A method that was never called.

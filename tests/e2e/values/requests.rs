@@ -310,6 +310,13 @@ fn a_coroutine_is_one_call_with_its_resumptions() {
         assert_eq!(rows(&returned, &out).len(), 6);
         let report = rows(&["report", "--coroutines"], &out);
         assert_eq!((&report[0]["calls"], &report[0]["resumptions"]), (&3.into(), &4.into()));
+        let calls = rows(&["calls", "--coroutines", "harness.Suspended#fetch"], &out);
+        let all =
+            |key: &str| calls.iter().map(|row| row[key].as_u64().unwrap()).collect::<Vec<_>>();
+        let ns = |key: &str| report[0][key].as_u64().unwrap();
+        assert_eq!(ns("total_ns"), all("duration_ns").iter().sum::<u64>());
+        assert_eq!(Some(&ns("longest_ns")), all("duration_ns").iter().max());
+        assert_eq!(ns("running_ns"), all("running_ns").iter().sum::<u64>());
     });
 }
 

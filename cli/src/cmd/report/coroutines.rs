@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use flow_query::ask::{SuspendFunction, suspend_functions};
+use flow_query::ask::{CoroutineTimes, SuspendFunction, suspend_functions};
 use flow_query::rows::{Cell, CoroutineRow, RowNames};
 
 use super::limit::max_lines;
@@ -10,7 +10,7 @@ use crate::args::ReportArgs;
 use crate::failure::{Failure, Status};
 use crate::input::source::Source;
 use crate::input::source::answer::Answer;
-use crate::output::{Labels, Out, Progress, Table, plural};
+use crate::output::{Labels, Out, Progress, Table, duration, plural};
 
 /// Prints the suspend functions of each trace.
 pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
@@ -33,6 +33,9 @@ pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<S
                 method: names.get(row.method),
                 calls: row.calls,
                 resumptions: row.resumptions,
+                total_ns: row.times.map(|times| times.total_ns),
+                longest_ns: row.times.map(|times| times.longest_ns),
+                running_ns: row.times.map(|times| times.running_ns),
             });
             answer.rows(rows.collect::<Vec<_>>(), out)?;
         } else if rows.is_empty() {
@@ -47,6 +50,17 @@ pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<S
             let mut table = Table::default();
             table.column("calls", rows.iter().map(|row| Cell::Count(row.calls)));
             table.column("resumptions", rows.iter().map(|row| Cell::Count(row.resumptions)));
+            if rows.iter().any(|row| row.times.is_some()) {
+                let time = |of: fn(&CoroutineTimes) -> u64| {
+                    let cell = move |row: &SuspendFunction| {
+                        row.times.map_or(Cell::Nothing, |times| Cell::number(duration(of(&times))))
+                    };
+                    rows.iter().map(cell).collect::<Vec<_>>()
+                };
+                table.column("total", time(|times| times.total_ns).into_iter());
+                table.column("longest", time(|times| times.longest_ns).into_iter());
+                table.column("running", time(|times| times.running_ns).into_iter());
+            }
             table.column("function", rows.iter().map(|row| labels.cell(row.method)));
             table.print(out)?;
         }

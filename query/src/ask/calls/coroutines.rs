@@ -3,14 +3,16 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
-use flow_codec::ThreadId;
+use flow_codec::format::roles::MethodRole;
 use flow_codec::format::values::Role;
-use flow_codec::read::{Bounds, Call, Selection, ThreadFile, Timeline};
+use flow_codec::read::{Bounds, Call, Selection, ThreadFile, Timeline, Trace};
+use flow_codec::{MethodId, ThreadId};
 
+use super::with_values::Conditions;
 use super::{FoundCall, InTrace, Order, Searched, times_of};
 use crate::Error;
 use crate::analysis::{COROUTINES, Coroutine, FindCoroutines, recorded_roles};
-use crate::reading::{Listener, read_all_with_values};
+use crate::reading::{Listener, Soundness, read_all_with_values};
 use crate::select::{Selected, start_ns};
 
 /// The parts of a call of a suspend function or lambda.
@@ -50,21 +52,12 @@ impl InTrace<'_> {
         let (asked, trace) = (self.search.asked, self.trace);
         let roles =
             recorded_roles(trace, COROUTINES, "which call a resumption continues", "--coroutines")?;
-        let mut find = FindCoroutines::new(trace.methods(), roles);
         let mut searched = Searched::default();
-        // Empty threads are not read.
-        let files = trace.files().iter().filter(|file| file.bytes() > 0);
-        let numbers: HashMap<_, _> = files.map(ThreadFile::id).zip(0..).collect();
-        let begin = |find: &mut FindCoroutines<'_>, thread: ThreadId| {
-            find.begin_thread(numbers.get(&thread).copied().unwrap_or(usize::MAX));
-        };
-        let soundness =
-            read_all_with_values(trace, listener, &mut find, begin, |find, _| find.end_thread());
+        let (mut coroutines, soundness) = find(trace, roles, listener);
         searched.reading(soundness);
         let methods = self.search.methods(trace);
-        let mut coroutines = find.end();
         coroutines.retain(|coroutine| methods.contains(coroutine.method));
-        let mut folded = self.read_parts(&coroutines, listener);
+        let mut folded = read_parts(trace, &coroutines, &self.conditions(), listener);
         folded.retain(|of| {
             asked.has_time(&times_of(&of.call)) && self.holds(&of.call, &mut searched)
         });
@@ -85,35 +78,87 @@ impl InTrace<'_> {
         })?;
         Ok(searched)
     }
+}
 
-    /// Reads the parts of coroutines.
-    fn read_parts(&self, coroutines: &[Coroutine], listener: &mut impl Listener) -> Vec<Folded> {
-        let mut places = HashMap::new();
-        for (number, coroutine) in coroutines.iter().enumerate() {
-            places
-                .extend(coroutine.parts.iter().enumerate().map(|(part, at)| (*at, (number, part))));
-        }
-        let mut parts: Vec<Vec<Option<(usize, Call)>>> =
-            coroutines.iter().map(|coroutine| vec![None; coroutine.parts.len()]).collect();
-        let all = Selected::all();
-        let conditions = self.conditions();
-        // Empty threads have no number among those that were read.
-        let files = self.trace.files().iter().enumerate().filter(|(_, file)| file.bytes() > 0);
-        for (read, (number, file)) in files.enumerate() {
-            // What is damaged was reported by the first reading.
-            let timeline =
-                all.timeline(file, start_ns(self.trace, file)).map(Timeline::with_values);
-            let Ok(timeline) = timeline else { continue };
-            for call in timeline.calls_with(&conditions).flatten() {
-                let place = places.get(&(read, call.number));
-                let place = place.and_then(|(of, part)| parts.get_mut(*of)?.get_mut(*part));
-                place.into_iter().for_each(|place| *place = Some((number, call.clone())));
-            }
-            listener.file_done(0);
-        }
-        let known = coroutines.iter().zip(parts);
-        known.filter_map(|(of, parts)| Folded::of(of, parts.into_iter().flatten())).collect()
+/// Finds the coroutines of a trace by the roles of its methods.
+fn find(
+    trace: &Trace,
+    roles: HashMap<MethodId, MethodRole>,
+    listener: &mut impl Listener,
+) -> (Vec<Coroutine>, Soundness) {
+    let mut find = FindCoroutines::new(trace.methods(), roles);
+    // Empty threads are not read.
+    let files = trace.files().iter().filter(|file| file.bytes() > 0);
+    let numbers: HashMap<_, _> = files.map(ThreadFile::id).zip(0..).collect();
+    let begin = |find: &mut FindCoroutines<'_>, thread: ThreadId| {
+        find.begin_thread(numbers.get(&thread).copied().unwrap_or(usize::MAX));
+    };
+    let soundness =
+        read_all_with_values(trace, listener, &mut find, begin, |find, _| find.end_thread());
+    (find.end(), soundness)
+}
+
+/// How long the calls of a suspend function or lambda lasted.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
+pub struct CoroutineTimes {
+    /// All calls together, each from its first entry to its last exit.
+    pub total_ns: u64,
+    /// The same without the time for which they were suspended.
+    pub running_ns: u64,
+    /// The longest of them.
+    pub longest_ns: u64,
+}
+
+/// Adds up how long the calls of each suspend function and lambda lasted that began while the trace was recorded. `None` if it was
+/// not recorded which call a resumption continues.
+pub(in crate::ask) fn coroutine_times(
+    trace: &Trace,
+    listener: &mut impl Listener,
+) -> Option<HashMap<MethodId, CoroutineTimes>> {
+    let roles = recorded_roles(trace, COROUTINES, "", "").ok()?;
+    let (coroutines, _) = find(trace, roles, listener);
+    let conditions = Conditions { methods: trace.methods(), conditions: &[] };
+    let mut times: HashMap<MethodId, CoroutineTimes> = HashMap::new();
+    for Folded { call, parts, .. } in read_parts(trace, &coroutines, &conditions, listener) {
+        let Some(lasted_ns) = call.duration_ns().filter(|_| parts.has_beginning) else { continue };
+        let of_method = times.entry(call.method).or_default();
+        of_method.total_ns = of_method.total_ns.saturating_add(lasted_ns);
+        of_method.running_ns = of_method.running_ns.saturating_add(parts.running_ns);
+        of_method.longest_ns = of_method.longest_ns.max(lasted_ns);
     }
+    Some(times)
+}
+
+/// Reads the parts of coroutines.
+fn read_parts(
+    trace: &Trace,
+    coroutines: &[Coroutine],
+    conditions: &Conditions<'_>,
+    listener: &mut impl Listener,
+) -> Vec<Folded> {
+    let mut places = HashMap::new();
+    for (number, coroutine) in coroutines.iter().enumerate() {
+        places.extend(coroutine.parts.iter().enumerate().map(|(part, at)| (*at, (number, part))));
+    }
+    let mut parts: Vec<Vec<Option<(usize, Call)>>> =
+        coroutines.iter().map(|coroutine| vec![None; coroutine.parts.len()]).collect();
+    let all = Selected::all();
+    // Empty threads have no number among those that were read.
+    let files = trace.files().iter().enumerate().filter(|(_, file)| file.bytes() > 0);
+    for (read, (number, file)) in files.enumerate() {
+        // What is damaged was reported by the first reading.
+        let timeline = all.timeline(file, start_ns(trace, file)).map(Timeline::with_values);
+        let Ok(timeline) = timeline else { continue };
+        for call in timeline.calls_with(conditions).flatten() {
+            let place = places.get(&(read, call.number));
+            let place = place.and_then(|(of, part)| parts.get_mut(*of)?.get_mut(*part));
+            place.into_iter().for_each(|place| *place = Some((number, call.clone())));
+        }
+        listener.file_done(0);
+    }
+    let known = coroutines.iter().zip(parts);
+    known.filter_map(|(of, parts)| Folded::of(of, parts.into_iter().flatten())).collect()
 }
 
 impl Folded {

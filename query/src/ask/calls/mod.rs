@@ -32,7 +32,8 @@ use flow_codec::read::{Call, CallTimes, Selection, TestRun, TimeLimits, Trace};
 use flow_codec::{Glob, MethodId, ThreadId};
 
 pub use self::contexts::{ContextSum, Contexts};
-pub use self::coroutines::CoroutineParts;
+pub(in crate::ask) use self::coroutines::coroutine_times;
+pub use self::coroutines::{CoroutineParts, CoroutineTimes};
 pub use self::ended::{EndedCalls, NewlyEnded};
 pub use self::ended_contexts::{EndedContext, EndedContexts, NewContexts};
 pub use self::growing::MissingEvents;
