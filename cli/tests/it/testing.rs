@@ -850,6 +850,15 @@ No recording is kept in which a.T.t did what the lock has. With one, this shows 
     }
     let run = diff(&["other", "--max-calls", "0%"]);
     assert!(run.code == Some(0) && run.out.contains("other"), "{run:?}");
+    // A recording of the earlier behaviour beside the run, by whichever name.
+    for name in ["before", "more"] {
+        let file = format!("{name}.flowtrace");
+        let run = flow_in(&["export", "--to", "flowtrace", "-o", &file, name], dir.path());
+        assert_eq!(run.code, Some(0), "{run:?}");
+    }
+    let run = diff(&["more.flowtrace"]);
+    assert!(run.out.contains("the first difference to a recording of the earlier"), "{run:?}");
+    assert!(run.out.contains("--test a.T.t ./before.flowtrace more.flowtrace"), "{run:?}");
 }
 
 #[test]

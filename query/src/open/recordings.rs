@@ -84,6 +84,14 @@ impl Recordings {
     /// The runs in a folder; `None` if it is not a folder of recordings.
     #[must_use]
     pub fn of(folder: &Path) -> Option<Self> {
+        let all = Self::all_in(folder)?;
+        let mut files = all.runs.iter().flat_map(|run| run.traces.iter().chain(&run.snapshots));
+        files.any(|path| is_named_by_start(path)).then_some(all)
+    }
+
+    /// The runs in a folder, whoever named their files; `None` if it cannot be read.
+    #[must_use]
+    pub(crate) fn all_in(folder: &Path) -> Option<Self> {
         let entries = fs::read_dir(folder).ok()?.flatten();
         let is_trace = |path: &PathBuf| {
             is_container_name(path)
@@ -91,9 +99,6 @@ impl Recordings {
                 && Trace::is_container(path)
         };
         let files: Vec<_> = entries.map(|entry| entry.path()).filter(is_trace).collect();
-        if !files.iter().any(|path| is_named_by_start(path)) {
-            return None;
-        }
         let others: Vec<_> = files.iter().flat_map(|first| further_among(first, &files)).collect();
         let is_other = |path: &&PathBuf| {
             others.contains(path) || is_part(path) || main_of_snapshot(path, &files).is_some()

@@ -44,6 +44,9 @@ fn of_line(file: &str, line: u32, all: &[&MethodInfo]) -> Result<Vec<String>, Er
     if of_file.is_empty() {
         let files = all.iter().filter_map(|info| info.source.clone());
         let nearest = nearest(file, files);
+        if nearest.is_empty() {
+            return Err(Error::Text(format!("no recorded method is in a source file '{file}'")));
+        }
         return Err(Error::NoMethod { pattern: format!("{file}:{line}"), nearest });
     }
     let mut before: Vec<_> = of_file.iter().filter(|(.., begins)| *begins <= line).collect();
@@ -109,5 +112,7 @@ mod tests {
         assert_eq!(at(39), ["a.B#lambda$lists$0", "a.B#lists", "a.B$2#compare"]);
         assert_eq!(at(41), ["a.B$Inner#last"]);
         assert!(methods_at("B.java:6", [&trace]).is_err());
+        let other = methods_at("Unlike.kt:3", [&trace]).unwrap_err();
+        assert_eq!(other.to_string(), "no recorded method is in a source file 'Unlike.kt'");
     }
 }

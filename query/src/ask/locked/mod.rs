@@ -133,7 +133,7 @@ impl LockedTests {
 /// Returns the newest run of a folder of recordings in which a test did what a lock with this order has, without the run at `not`.
 #[must_use]
 pub fn run_with(test: &LockedTest, order: CallOrder, folder: &Path, not: &Path) -> Option<PathBuf> {
-    let recordings = Recordings::of(folder)?;
+    let recordings = Recordings::all_in(folder)?;
     let asked = LockedTests::of(Tests::of(std::slice::from_ref(&test.name))).in_order(order);
     let did_it = |path: &Path| {
         let run = Traces::open(path).and_then(|mut traces| asked.read(&mut traces, &mut ()));
