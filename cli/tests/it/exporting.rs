@@ -9,7 +9,9 @@ use flow_codec::Offset;
 use flow_codec::format::marks::{Mark, MarkEncoder, Position};
 use flow_codec::format::values::{CallValue, Primitive, Role, Value};
 
-use crate::common::{Run, bare, command, flow, test_mark, text, trace, write_trace};
+use crate::common::{
+    Run, bare, command, flow, manifest, test_mark, text, trace, write_trace,
+};
 use crate::readers::{Call, Paths, Stack, Threads};
 use tempfile::TempDir;
 
@@ -386,6 +388,15 @@ fn frames_too_narrow_to_see_count_for_their_callers() {
         ("all", 20_002),
     ];
     assert_eq!(frames, expected.map(|(name, calls): (&str, u64)| (name.to_owned(), calls)));
+}
+
+#[test]
+fn a_profile_has_the_program_and_its_time() {
+    let dir = trace();
+    fs::write(dir.path().join("trace.json"), manifest(1_700_000_000_000_000_000, Some((7, 8, 12))))
+        .unwrap();
+    let program = crate::readers::pprof::program(&CASES[0].export("pprof", dir.path()));
+    assert_eq!(program, ("app.jar".to_owned(), 1_700_000_000_000_000_000, 1_500_000_000));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use flow_codec::format::ids;
 use flow_codec::read::Trace;
 use flow_codec::{MethodId, MethodMap, MethodNames};
 
-use super::super::labels::GENERATOR;
+use super::super::labels::{GENERATOR, short_program};
 use super::super::names::name;
 use super::super::proto::Fields;
 use super::path_format::PathFormat;
@@ -19,16 +19,26 @@ use crate::output::Unit;
 mod field {
     pub(super) const PROFILE_SAMPLE_TYPE: u32 = 1;
     pub(super) const PROFILE_SAMPLE: u32 = 2;
+    pub(super) const PROFILE_MAPPING: u32 = 3;
     pub(super) const PROFILE_LOCATION: u32 = 4;
     pub(super) const PROFILE_FUNCTION: u32 = 5;
     pub(super) const PROFILE_STRING: u32 = 6;
     pub(super) const PROFILE_TIME_NANOS: u32 = 9;
+    pub(super) const PROFILE_DURATION_NANOS: u32 = 10;
+    pub(super) const PROFILE_PERIOD_TYPE: u32 = 11;
+    pub(super) const PROFILE_PERIOD: u32 = 12;
     pub(super) const PROFILE_COMMENT: u32 = 13;
+    pub(super) const MAPPING_ID: u32 = 1;
+    pub(super) const MAPPING_FILE: u32 = 5;
+    pub(super) const MAPPING_HAS_FUNCTIONS: u32 = 7;
+    pub(super) const MAPPING_HAS_FILES: u32 = 8;
+    pub(super) const MAPPING_HAS_LINES: u32 = 9;
     pub(super) const VALUE_TYPE_TYPE: u32 = 1;
     pub(super) const VALUE_TYPE_UNIT: u32 = 2;
     pub(super) const SAMPLE_LOCATIONS: u32 = 1;
     pub(super) const SAMPLE_VALUES: u32 = 2;
     pub(super) const LOCATION_ID: u32 = 1;
+    pub(super) const LOCATION_MAPPING: u32 = 2;
     pub(super) const LOCATION_LINE: u32 = 4;
     /// In `Line`.
     pub(super) const LOCATION_LINE_FUNCTION: u32 = 1;
@@ -40,6 +50,9 @@ mod field {
     pub(super) const FUNCTION_FILE: u32 = 4;
     pub(super) const FUNCTION_START_LINE: u32 = 5;
 }
+
+/// The mapping that all methods are in: the program. Readers such as Pyroscope expect one.
+const MAPPING: u64 = 1;
 
 /// A profile for pprof.
 pub(in crate::export) struct Pprof;
@@ -54,8 +67,8 @@ impl PathFormat for Pprof {
         let names = MethodNames::new(trace.methods());
         let names = stacks.tree().methods().iter().map(|method| {
             let (readable, key) = names_of(&names, *method);
-            // The numbers of its function and location take about 36 bytes.
-            (readable.len() + key.map_or(0, |key| key.len())) as u64 + 36
+            // The numbers of its function and location take about 38 bytes.
+            (readable.len() + key.map_or(0, |key| key.len())) as u64 + 38
         });
         let names: u64 = names.sum();
         names + stacks.size(8, |method| varint(numbers.get(method).copied().unwrap_or(0) + 1))
@@ -109,14 +122,29 @@ impl Profile<'_> {
             Unit::Cpu => ("cpu", "nanoseconds"),
         };
         let (kind, unit) = (self.string(kind), self.string(unit));
-        self.out.message(field::PROFILE_SAMPLE_TYPE, |value| {
-            value.number(field::VALUE_TYPE_TYPE, kind);
-            value.number(field::VALUE_TYPE_UNIT, unit);
+        // Values are sums of what happened, of which nothing is left out between two samples: the period is 1.
+        for value_type in [field::PROFILE_SAMPLE_TYPE, field::PROFILE_PERIOD_TYPE] {
+            self.out.message(value_type, |value| {
+                value.number(field::VALUE_TYPE_TYPE, kind);
+                value.number(field::VALUE_TYPE_UNIT, unit);
+            });
+        }
+        self.out.number(field::PROFILE_PERIOD, 1);
+        let file = self.string(&short_program(trace).unwrap_or_default());
+        self.out.message(field::PROFILE_MAPPING, |mapping| {
+            mapping.number(field::MAPPING_ID, MAPPING);
+            mapping.number(field::MAPPING_FILE, file);
+            mapping.number(field::MAPPING_HAS_FUNCTIONS, 1);
+            mapping.number(field::MAPPING_HAS_FILES, 1);
+            mapping.number(field::MAPPING_HAS_LINES, 1);
         });
         let comment = self.string(GENERATOR);
         self.out.number(field::PROFILE_COMMENT, comment);
         if let Some(manifest) = trace.manifest() {
             self.out.number(field::PROFILE_TIME_NANOS, manifest.start_unix_ns);
+            if let Some(end) = &manifest.end {
+                self.out.number(field::PROFILE_DURATION_NANOS, end.at_ns);
+            }
         }
         self.flush();
     }
@@ -143,6 +171,7 @@ impl Profile<'_> {
         });
         self.out.message(field::PROFILE_LOCATION, |location| {
             location.number(field::LOCATION_ID, id);
+            location.number(field::LOCATION_MAPPING, MAPPING);
             location.message(field::LOCATION_LINE, |place| {
                 place.number(field::LOCATION_LINE_FUNCTION, id);
                 if let Some(line) = line {

@@ -12,6 +12,8 @@ struct Profile {
     sample_type: Vec<ValueType>,
     #[prost(message, repeated, tag = "2")]
     sample: Vec<Sample>,
+    #[prost(message, repeated, tag = "3")]
+    mapping: Vec<Mapping>,
     #[prost(message, repeated, tag = "4")]
     location: Vec<Location>,
     #[prost(message, repeated, tag = "5")]
@@ -20,11 +22,27 @@ struct Profile {
     string_table: Vec<String>,
     #[prost(int64, tag = "9")]
     time_nanos: i64,
+    #[prost(int64, tag = "10")]
+    duration_nanos: i64,
+    #[prost(message, tag = "11")]
+    period_type: Option<ValueType>,
+    #[prost(int64, tag = "12")]
+    period: i64,
     #[prost(int64, repeated, tag = "13")]
     comment: Vec<i64>,
 }
 
 #[derive(Message)]
+struct Mapping {
+    #[prost(uint64, tag = "1")]
+    id: u64,
+    #[prost(int64, tag = "5")]
+    filename: i64,
+    #[prost(bool, tag = "7")]
+    has_functions: bool,
+}
+
+#[derive(PartialEq, Message)]
 struct ValueType {
     #[prost(int64, tag = "1")]
     r#type: i64,
@@ -44,6 +62,8 @@ struct Sample {
 struct Location {
     #[prost(uint64, tag = "1")]
     id: u64,
+    #[prost(uint64, tag = "2")]
+    mapping_id: u64,
     #[prost(message, repeated, tag = "4")]
     line: Vec<Line>,
 }
@@ -80,6 +100,13 @@ pub(crate) fn read(bytes: &[u8]) -> (Paths, HashMap<String, (String, String, i64
     parse(bytes, ("calls", "count"))
 }
 
+/// The program, when it began and how long it ran.
+pub(crate) fn program(bytes: &[u8]) -> (String, i64, i64) {
+    let profile = Profile::decode(bytes).unwrap();
+    let name = usize::try_from(profile.mapping[0].filename).unwrap();
+    (profile.string_table[name].clone(), profile.time_nanos, profile.duration_nanos)
+}
+
 fn parse(
     bytes: &[u8],
     (kind, unit): (&str, &str),
@@ -90,6 +117,9 @@ fn parse(
     let [value] = &profile.sample_type[..] else { panic!("one value a sample") };
     assert_eq!((text(value.r#type), text(value.unit)), (kind.to_owned(), unit.to_owned()));
     assert!(text(profile.comment[0]).starts_with("flow "));
+    assert_eq!((profile.period_type.as_ref(), profile.period), (Some(value), 1));
+    let [mapping] = &profile.mapping[..] else { panic!("one program") };
+    assert!(mapping.has_functions);
     let mut methods = HashMap::new();
     let mut functions = HashMap::new();
     for function in &profile.function {
@@ -103,6 +133,7 @@ fn parse(
     for location in &profile.location {
         let [line] = &location.line[..] else { panic!("no inlining") };
         let name = functions[&line.function_id].clone();
+        assert_eq!(location.mapping_id, mapping.id);
         assert_eq!(line.line, methods[&name].2, "{name}");
         let is_new = locations.insert(location.id, name).is_none();
         assert!(location.id != 0 && is_new);
