@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 
 use flow_codec::MethodId;
 use flow_codec::format::marks::Position;
-use flow_codec::format::values::CallValue;
+use flow_codec::format::values::{CallValue, Role, Value};
 use flow_codec::read::{
     Bounds, EventKind, Executions, MergedItem, Methods, Stamp, ThreadFile, Timeline, TimelineEvent,
     Trace, Unwound, VisitTimeline, When,
@@ -55,6 +55,15 @@ impl ValuesOfCall<'_> {
     pub(crate) fn named(&self) -> Vec<(String, String)> {
         let Some((values, texts)) = self.0 else { return Vec::new() };
         values.iter().map(|value| (texts.name(value), texts.text(&value.value))).collect()
+    }
+
+    /// The message of the exception that ended the call, if it is known and has one.
+    pub(crate) fn message(&self) -> Option<&str> {
+        let (values, _) = self.0?;
+        values.iter().find_map(|value| match (value.role, &value.value) {
+            (Role::Message, Value::Text { beginning, .. }) => Some(beginning.as_str()),
+            _ => None,
+        })
     }
 
     /// All on one line; empty if there are none.
@@ -106,6 +115,11 @@ impl Instant {
 pub(crate) trait Exporter {
     /// Whether it has a form for the values of calls.
     fn shows_values(&self) -> bool {
+        false
+    }
+
+    /// Whether it gets the calls of all threads once before it begins the file; what it appends then is not written.
+    fn reads_twice(&self) -> bool {
         false
     }
 
@@ -169,6 +183,11 @@ impl Emit<'_> {
     ) -> Result<Status, Failure> {
         let mut out = Buffer { bytes: Vec::new(), write };
         let mut status = Status::Done;
+        if exporter.reads_twice() {
+            for file in trace.files() {
+                self.measure(trace, file, exporter, &mut Progress::hidden())?;
+            }
+        }
         exporter.begin(&mut out.bytes);
         for file in trace.files() {
             let (reading, _) = self.thread(trace, file, exporter, progress, &mut out)?;

@@ -1,5 +1,6 @@
 //! The names of programs and threads in exports.
 
+use flow_codec::ThreadId;
 use flow_codec::read::{ThreadFile, Trace};
 
 /// The program that wrote the file, for formats that name it.
@@ -51,15 +52,20 @@ pub(super) fn process(trace: &Trace) -> u32 {
     trace.manifest().map_or(1, |manifest| manifest.pid.max(1))
 }
 
-/// The name of a thread, or its id without a name, and the test whose ranges are exported, if not the whole thread.
-pub(super) fn thread_name(trace: &Trace, file: &ThreadFile) -> String {
-    let thread = trace.threads().get(file.id());
+/// The name of a thread, or its id without a name.
+pub(super) fn whole_thread_name(trace: &Trace, id: ThreadId) -> String {
+    let thread = trace.threads().get(id);
     let name = thread.map(|thread| thread.name.as_str()).filter(|name| !name.is_empty());
-    let name = name.map_or_else(|| format!("thread {}", file.id()), str::to_owned);
-    let name = match thread {
+    let name = name.map_or_else(|| format!("thread {id}"), str::to_owned);
+    match thread {
         Some(thread) if thread.is_virtual => format!("{name} (virtual)"),
         _ => name,
-    };
+    }
+}
+
+/// The name of a thread, and the test whose ranges are exported, if not the whole thread.
+pub(super) fn thread_name(trace: &Trace, file: &ThreadFile) -> String {
+    let name = whole_thread_name(trace, file.id());
     match file.parts() {
         Some(parts) => format!("{name}, {}", parts.title()),
         None => name,

@@ -1,7 +1,7 @@
 //! Traces in the formats of other tools, one file a format.
 //!
 //! ```text
-//! timeline of a thread ─▶ emit ─▶ Exporter: perfetto chrome speedscope firefox jsonl csv hpl
+//! timeline of a thread ─▶ emit ─▶ Exporter: perfetto chrome speedscope firefox otlp jsonl csv hpl
 //! timeline of a thread ─▶ emit ─▶ parquet
 //! timelines with instructions, merged ─▶ Executions ─▶ blinky
 //! lines ─▶ ask::Coverage ─▶ coverage: lcov cobertura jacoco
@@ -15,8 +15,10 @@
 mod blinky;
 mod coverage;
 mod emit;
+mod handed;
 mod labels;
 mod names;
+mod of_presets;
 mod parquet;
 mod paths;
 mod proto;
@@ -29,7 +31,8 @@ pub(crate) use coverage::{CoverageFormat, Document, lcov, write as write_coverag
 pub(crate) use emit::{Emit, Exporter, Size};
 pub(crate) use labels::short_program;
 pub(crate) use names::MethodNumbers;
+pub(crate) use of_presets::OfPresets;
 pub(crate) use parquet::Parquet;
 pub(crate) use paths::{PathFormat, Stacks};
-pub(crate) use target::{OfPresets, Target, Viewer, Writer, is_binary, viewer, writer};
+pub(crate) use target::{Target, Viewer, Writer, is_binary, viewer, writer};
 pub(crate) use timelines::HplSamples;

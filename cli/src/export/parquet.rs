@@ -30,7 +30,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
 use super::emit::{Buffer, Exit, Exporter, Moment, ValuesOfCall};
-use super::target::OfPresets;
+use super::of_presets::OfPresets;
 use crate::failure::Failure;
 use crate::output::Unit;
 

@@ -2,12 +2,12 @@
 
 use clap::ValueEnum;
 use flow_codec::read::Trace;
-use flow_query::ask::{CallContexts, HandedCalls};
 
 use super::blinky::Blinky;
 use super::emit::Exporter;
+use super::of_presets::OfPresets;
 use super::paths::{Collapsed, PathFormat, Pprof, Svg};
-use super::timelines::{Calls, Chrome, Firefox, Hpl, Perfetto, Speedscope};
+use super::timelines::{Calls, Chrome, Firefox, Hpl, Otlp, Perfetto, Speedscope};
 use crate::output::{Format, Unit};
 
 /// A format, by the tool that reads it.
@@ -21,6 +21,8 @@ pub(crate) enum Target {
     Speedscope,
     /// A timeline for profiler.firefox.com
     Firefox,
+    /// Experimental: spans of OpenTelemetry, for collectors and tracing backends
+    Otlp,
     /// Calls by path, for pprof
     Pprof,
     /// Calls by path as lines of text, for flame graph tools
@@ -42,12 +44,31 @@ pub(crate) enum Target {
 impl Target {
     /// Returns whether the output is JSON.
     pub(crate) fn is_json(self) -> bool {
-        matches!(self, Self::Chrome | Self::Speedscope | Self::Firefox | Self::Jsonl)
+        matches!(self, Self::Chrome | Self::Speedscope | Self::Firefox | Self::Otlp | Self::Jsonl)
     }
 
     /// Returns whether a row is a call, with its number.
     pub(crate) fn is_table(self) -> bool {
         matches!(self, Self::Jsonl | Self::Csv | Self::Parquet)
+    }
+
+    /// Returns whether the numbers of calls are needed.
+    pub(crate) fn numbers_calls(self, scale: Unit) -> bool {
+        match self {
+            // A timeline by calls begins with the part that is exported.
+            Self::Perfetto => scale != Unit::Calls,
+            _ => self.is_table() || self.shows_hand_overs(),
+        }
+    }
+
+    /// Returns whether the contexts of calls are shown.
+    pub(crate) fn shows_contexts(self) -> bool {
+        matches!(self, Self::Parquet | Self::Otlp)
+    }
+
+    /// Returns whether calls are linked with what they hand to other threads.
+    pub(crate) fn shows_hand_overs(self) -> bool {
+        matches!(self, Self::Perfetto | Self::Otlp)
     }
 
     /// Returns whether calls are written one by one, not as sums by path.
@@ -68,26 +89,6 @@ pub(crate) enum Writer<'a> {
     Paths(&'static dyn PathFormat),
 }
 
-/// What presets know of calls. Other threads than those that are written have a part in it.
-#[derive(Default)]
-pub(crate) struct OfPresets {
-    pub(super) handed: HandedCalls,
-    pub(super) contexts: CallContexts,
-}
-
-impl OfPresets {
-    /// Reads of a whole trace what a format shows. What cannot be read is reported when the calls are.
-    pub(crate) fn read(target: Target, trace: &Trace) -> Self {
-        let mut of = Self::default();
-        match target {
-            Target::Perfetto => of.handed = HandedCalls::of(trace),
-            Target::Parquet => of.contexts = CallContexts::of(trace),
-            _ => {}
-        }
-        of
-    }
-}
-
 /// Creates the writer of a format.
 pub(crate) fn writer<'a>(
     target: Target,
@@ -100,6 +101,7 @@ pub(crate) fn writer<'a>(
         Target::Chrome => Box::new(Chrome::new(trace, scale)),
         Target::Speedscope => Box::new(Speedscope::new(trace, scale)),
         Target::Firefox => Box::new(Firefox::new(trace, scale)),
+        Target::Otlp => Box::new(Otlp::new(trace, of_presets)),
         Target::Jsonl => Box::new(Calls::new(trace, Format::Json, scale)),
         Target::Csv => Box::new(Calls::new(trace, Format::Csv, scale)),
         Target::Hpl => Box::new(Hpl::new(trace, scale)),
@@ -136,6 +138,10 @@ pub(crate) fn viewer(target: Target) -> Option<Viewer> {
         Target::Chrome => any_frames("viewers of this format open about 250 MB", 256 * MIB),
         Target::Speedscope => any_frames("speedscope opens about 500 MB", 512 * MIB),
         Target::Firefox => any_frames("profiler.firefox.com opens about 500 MB", 512 * MIB),
+        Target::Otlp => any_frames(
+            "tracing backends take little of one trace, Grafana Tempo 5 MB by default",
+            64 * MIB,
+        ),
         Target::Pprof => any_frames("pprof opens 2 GB", 2048 * MIB),
         Target::Collapsed => any_frames("readers of stacks as text open about 2 GB", 2048 * MIB),
         // A frame takes 16 pixels.

@@ -9,9 +9,7 @@ use flow_codec::Offset;
 use flow_codec::format::marks::{Mark, MarkEncoder, Position};
 use flow_codec::format::values::{CallValue, Primitive, Role, Value};
 
-use crate::common::{
-    Run, bare, command, flow, manifest, test_mark, text, trace, write_trace,
-};
+use crate::common::{Run, bare, command, flow, manifest, test_mark, text, trace, write_trace};
 use crate::readers::{Call, Paths, Stack, Threads};
 use tempfile::TempDir;
 

@@ -122,6 +122,66 @@ fn timelines_have_the_times_and_the_other_marks() {
 }
 
 #[test]
+fn spans_have_the_times_and_the_exceptions() {
+    let dir = exact();
+    let without_parameters = |call: &Call| {
+        let name = call.name.split('(').next().unwrap().to_owned();
+        Call { name, ..call.clone() }
+    };
+    let mut expected = calls(&ALL);
+    for calls in expected.values_mut() {
+        *calls = calls.iter().map(without_parameters).collect();
+        calls.sort();
+    }
+    let instant = |at, what: &str| ("thread 1".to_owned(), at, what.to_owned());
+    let told = [
+        instant(at(4), r"note: step \u{7}2"),
+        instant(at(5), "ended by x.Oops"),
+        instant(at(5), "exception: x.Oops"),
+        instant(at(6), "ended by x.Oops"),
+        instant(at(6), "exception: x.Oops"),
+    ];
+    let spans = export("otlp", &[], dir.path());
+    let (process, threads, instants) = crate::readers::otlp::read(&spans);
+    assert_eq!((process.len(), &threads), (0, &expected));
+    assert_eq!(instants, told);
+    assert_eq!(export("otlp", &[], dir.path()), spans, "the same ids each time");
+
+    // What is left out is not around anything. Times begin with the recording.
+    let start_unix_ns = 1_700_000_000_000_000_000;
+    fs::write(dir.path().join("trace.json"), manifest(start_unix_ns, None)).unwrap();
+    let spans = export("otlp", &["--exclude", "com.app.Main#work"], dir.path());
+    let (process, threads, _) = crate::readers::otlp::read(&spans);
+    let depths: Vec<_> = threads["thread 1"].iter().map(|call| call.depth).collect();
+    assert_eq!(depths, [0, 1, 1]);
+    assert_eq!(threads["thread 1"][0].begin, start_unix_ns + at(0));
+    let known = ["service.name", "process.pid", "host.name"].map(|key| process[key].as_str());
+    assert_eq!(known, ["app.jar", "4711", "build-7"]);
+
+    for (dir, args, code, words) in [
+        (bare(MAIN), &[][..], 1, "no times were recorded"),
+        (exact(), &["--by", "calls"], 2, "--by calls does not apply to spans"),
+    ] {
+        let run = flow(&[&["export", "--to", "otlp"], args].concat(), dir.path());
+        assert_eq!((run.code, run.out.as_str()), (Some(code), ""));
+        assert!(run.err.contains(words), "{}", run.err);
+    }
+}
+
+#[test]
+fn lines_of_spans_are_short_and_calls_that_are_open_are_spans() {
+    // main, open; in it work, 2,000 times.
+    let dir = with_marks(&[&[0x80][..], &[0x81, 0x00].repeat(2000)].concat(), &exact_marks());
+    let spans = export("otlp", &[], dir.path());
+    let (_, threads, _) = crate::readers::otlp::read(&spans);
+    let calls = &threads["thread 1"];
+    let open: Vec<_> = calls.iter().filter(|call| call.end.is_none()).collect();
+    assert_eq!((calls.len(), open.len(), open[0].depth), (2001, 1, 0));
+    let lines: Vec<_> = spans.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::len).collect();
+    assert!(lines.len() > 1 && lines.iter().all(|len| *len < 300_000), "{lines:?}");
+}
+
+#[test]
 fn rows_have_times_and_their_bounds() {
     let dir = exact();
     let oops = || Some("x.Oops".to_owned());

@@ -25,8 +25,8 @@ pub use self::call_run::CallRun;
 pub use self::calls::{
     CallContexts, CallSearch, Calls, ContextSum, Contexts, ContextsInThread, CoroutineParts,
     CoroutineTimes, EndedCalls, EndedContext, EndedContexts, FoundCall, HandedCalls,
-    HandedInThread, MethodWays, MissingEvents, NewContexts, NewlyEnded, Searched, ValueNames, Way,
-    Ways,
+    HandedInThread, HandedPart, MethodWays, MissingEvents, NewContexts, NewlyEnded, Searched,
+    ValueNames, Way, Ways,
 };
 pub use self::check::Check;
 pub use self::code::{

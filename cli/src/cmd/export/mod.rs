@@ -65,19 +65,19 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
         Target::Parquet => TestRun::read_all(source.only("export")?).0,
         _ => Vec::new(),
     };
-    let of_presets = OfPresets::read(to, source.only("export")?);
+    let of_presets = of_presets(args, to, source.only("export")?);
     source.choose_part(&args.part)?;
     args.when.expect_in(&source.traces)?;
     source.expect_calls()?;
     let scale = {
         let trace = source.only("export")?;
         match to.is_timeline() {
+            true if to == Target::Otlp => times_of_spans(args.weight.by, trace)?,
             true => time_line(args.weight.by, trace)?,
             false => weight_of(args.weight.by, trace)?,
         }
     };
-    // A timeline by calls begins with the part that is exported.
-    if to.is_table() || (to == Target::Perfetto && scale != Unit::Calls) {
+    if to.numbers_calls(scale) {
         source.ask(|traces| traces.number_calls(&mut ()))?;
     }
     let trace = source.only("export")?;
@@ -103,6 +103,26 @@ pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
         Writer::Paths(format) => export.paths(format, out)?,
     };
     Ok(source.status.and(status))
+}
+
+/// What a format shows of presets.
+fn of_presets(args: &ExportArgs, to: Target, trace: &Trace) -> OfPresets {
+    let mut of_presets = OfPresets::new(args.part.context.as_ref());
+    if to.shows_hand_overs() {
+        of_presets = of_presets.with_hand_overs(trace);
+    }
+    if to.shows_contexts() {
+        of_presets = of_presets.with_contexts(trace);
+    }
+    of_presets
+}
+
+/// The unit of spans, which have times.
+fn times_of_spans(by: Option<By>, trace: &Trace) -> Result<Unit, Failure> {
+    match by {
+        Some(By::Calls) => Err(Failure::Usage("--by calls does not apply to spans".to_owned())),
+        by => time_line(by.or(Some(By::Wall)), trace),
+    }
 }
 
 /// Writes the samples of a trace as a log. `None` if calls are written.

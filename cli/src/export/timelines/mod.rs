@@ -4,6 +4,7 @@ mod calls;
 mod chrome;
 mod firefox;
 mod hpl;
+mod otlp;
 mod perfetto;
 mod speedscope;
 
@@ -12,5 +13,6 @@ pub(super) use self::chrome::Chrome;
 pub(super) use self::firefox::Firefox;
 pub(super) use self::hpl::Hpl;
 pub(crate) use self::hpl::HplSamples;
+pub(super) use self::otlp::Otlp;
 pub(super) use self::perfetto::Perfetto;
 pub(super) use self::speedscope::Speedscope;

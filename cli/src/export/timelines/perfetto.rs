@@ -9,9 +9,10 @@
 
 use flow_codec::MethodId;
 use flow_codec::read::{ThreadFile, Trace};
-use flow_query::ask::{HandedCalls, HandedInThread};
+use flow_query::ask::HandedCalls;
 
 use super::super::emit::{Exit, Exporter, Instant, Moment};
+use super::super::handed::{Handed, OfCall};
 use super::super::labels::{process, program, thread_name};
 use super::super::names::{ExportNames, MethodNumbers};
 use super::super::proto::Fields;
@@ -78,11 +79,7 @@ pub(in crate::export) struct Perfetto<'a> {
     numbers: MethodNumbers,
     /// The sequence of the current thread, and its track.
     sequence: u64,
-    handed: &'a HandedCalls,
-    /// What is handed over in the current thread, from the next call on.
-    in_thread: HandedInThread,
-    /// How many calls of it began before its last event; none at its beginning.
-    calls: Option<u64>,
+    handed: Handed<'a>,
 }
 
 impl<'a> Perfetto<'a> {
@@ -93,9 +90,7 @@ impl<'a> Perfetto<'a> {
             names: ExportNames::new(trace.methods(), str::to_owned),
             numbers: MethodNumbers::default(),
             sequence: PROCESS_TRACK,
-            handed,
-            in_thread: HandedInThread::default(),
-            calls: None,
+            handed: Handed::new(handed),
         }
     }
 }
@@ -115,30 +110,17 @@ impl Perfetto<'_> {
 impl Perfetto<'_> {
     /// Appends what calls that are left out have handed over since the last event.
     fn hand_over(&mut self, now: Moment, out: &mut Vec<u8>) {
-        let from = self.calls.replace(now.calls);
-        while let Some((call, flow)) =
-            self.in_thread.given.pop_front_if(|(call, _)| *call < now.calls)
-        {
-            // Those before the part that is exported are not in it.
-            if from.is_none_or(|from| call < from) {
-                continue;
-            }
+        let is_begun = self.handed.is_begun();
+        let given = self.handed.by_hidden(now.calls);
+        // What is before the part that is exported is not in it.
+        for given in given.into_iter().filter(|_| is_begun) {
             self.event(now.at, out, |event| {
                 event.number(field::EVENT_TYPE, INSTANT);
                 event.bytes(field::EVENT_CATEGORY, b"hand-over");
                 event.bytes(field::EVENT_NAME, b"hands over");
-                event.fixed(field::EVENT_FLOWS, flow);
+                event.fixed(field::EVENT_FLOWS, given.number);
             });
         }
-    }
-
-    /// The flows that begin and end with a call.
-    fn flows_at(&mut self, call: u64) -> [Vec<u64>; 2] {
-        let HandedInThread { given, taken, .. } = &mut self.in_thread;
-        let begin = std::iter::from_fn(|| given.pop_front_if(|(number, _)| *number <= call));
-        let ended = std::iter::from_fn(|| taken.pop_front_if(|(calls, _)| calls.start <= call));
-        let ended = ended.filter(|(calls, _)| calls.contains(&call)).map(|(_, flow)| flow);
-        [begin.map(|(_, flow)| flow).collect(), ended.collect()]
     }
 }
 
@@ -164,7 +146,7 @@ impl Exporter for Perfetto<'_> {
     fn begin_thread(&mut self, file: &ThreadFile, out: &mut Vec<u8>) {
         self.sequence += 1;
         self.numbers = MethodNumbers::default();
-        (self.in_thread, self.calls) = (self.handed.of_thread(file.id()), None);
+        self.handed.begin_thread(file.id());
         let name = thread_name(self.trace, file);
         out.message(field::TRACE_PACKET, |packet| {
             packet.number(field::PACKET_SEQUENCE, self.sequence);
@@ -198,8 +180,7 @@ impl Exporter for Perfetto<'_> {
         // 0 means "no name".
         let name_id = u64::from(number) + 1;
         self.hand_over(now, out);
-        let [begin, end] = self.flows_at(now.calls);
-        self.calls = Some(now.calls + 1);
+        let OfCall { given, begun } = self.handed.enter(now.calls);
         out.message(field::TRACE_PACKET, |packet| {
             packet.number(field::PACKET_TIMESTAMP, self.scale.nanos(now.at));
             packet.number(field::PACKET_SEQUENCE, self.sequence);
@@ -207,7 +188,8 @@ impl Exporter for Perfetto<'_> {
                 event.number(field::EVENT_TYPE, SLICE_BEGIN);
                 event.number(field::EVENT_NAME_ID, name_id);
                 // Of two events that may have the same time, none can be said to end the flow.
-                begin.iter().chain(&end).for_each(|flow| event.fixed(field::EVENT_FLOWS, *flow));
+                let given = given.iter().map(|given| given.number);
+                given.chain(begun).for_each(|flow| event.fixed(field::EVENT_FLOWS, flow));
             });
             if is_new {
                 packet.message(field::PACKET_INTERNED, |interned| {

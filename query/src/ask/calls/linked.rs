@@ -1,5 +1,6 @@
 //! What belongs to single calls of a trace by its presets: what they hand over, and the contexts that they are in.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::rc::Rc;
@@ -22,8 +23,22 @@ pub struct HandedCalls(HashMap<ThreadId, HandedInThread>);
 pub struct HandedInThread {
     /// The calls that hand something over, in order, by their numbers in the thread; each with the number of what it hands over.
     pub given: VecDeque<(u64, u64)>,
-    /// The calls that run what was handed over, in the order of the first of them; each with its number.
-    pub taken: VecDeque<(Range<u64>, u64)>,
+    /// The calls that run what was handed over, in the order of the first of them, outer ones first.
+    pub taken: VecDeque<HandedPart>,
+}
+
+/// The calls of a thread that run something that was handed over.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct HandedPart {
+    /// The numbers of the calls.
+    pub calls: Range<u64>,
+    /// The number of what was handed over.
+    pub number: u64,
+    /// Whether it is no part of what that call is a part of, in the same thread.
+    pub is_elsewhere: bool,
+    /// Whether another call may have handed it over.
+    pub is_guessed: bool,
 }
 
 impl HandedCalls {
@@ -32,21 +47,29 @@ impl HandedCalls {
     pub fn of(trace: &Trace) -> Self {
         let mut handed = Self::default();
         let Ok((hand_overs, _)) = hand_overs_if_recorded(trace, &mut ()) else { return handed };
-        let sections = hand_overs.sections().iter().filter(|section| !section.numbers.is_empty());
-        for (number, section) in (1..).zip(sections) {
+        let links = Links::of(&hand_overs);
+        let sections = hand_overs.sections().iter().enumerate();
+        let sections = sections.filter(|(_, section)| !section.numbers.is_empty());
+        for (number, (index, section)) in (1..).zip(sections) {
             let Some(give) = hand_overs.give_of(section) else { continue };
             handed.0.entry(give.thread).or_default().given.push_back((give.number, number));
             let taken = &mut handed.0.entry(section.thread).or_default().taken;
-            taken.push_back((section.numbers.clone(), number));
+            taken.push_back(HandedPart {
+                calls: section.numbers.clone(),
+                number,
+                is_elsewhere: links.is_elsewhere(index),
+                is_guessed: section.is_guessed,
+            });
         }
         for of_thread in handed.0.values_mut() {
             of_thread.given.make_contiguous().sort_unstable();
-            of_thread.taken.make_contiguous().sort_unstable_by_key(|(calls, _)| calls.start);
+            let taken = of_thread.taken.make_contiguous();
+            taken.sort_by_key(|part| (part.calls.start, Reverse(part.calls.end), part.number));
         }
         handed
     }
 
-    /// Returns the call of each hand-over and the first call that runs it, each with its thread, in the order of the former.
+    /// Returns the call of each hand-over and the first call that runs it elsewhere, each with its thread, in the order of the former.
     #[must_use]
     pub fn pairs(&self) -> Vec<[CallPlace; 2]> {
         let mut given: HashMap<u64, CallPlace> = HashMap::new();
@@ -54,16 +77,22 @@ impl HandedCalls {
             let calls = of_thread.given.iter();
             given.extend(calls.map(|(call, number)| (*number, CallPlace::new(*thread, *call))));
         }
-        let taken = self.0.iter().flat_map(|(thread, of_thread)| {
-            of_thread
-                .taken
-                .iter()
-                .map(move |(calls, number)| (number, CallPlace::new(*thread, calls.start)))
-        });
-        let pair = |(number, taken)| Some([*given.get(number)?, taken]);
-        let mut pairs: Vec<_> = taken.filter_map(pair).collect();
+        let mut pairs = Vec::new();
+        for (thread, of_thread) in &self.0 {
+            let taken = of_thread.taken.iter().filter(|part| part.is_elsewhere);
+            let pair = |part: &HandedPart| {
+                Some([*given.get(&part.number)?, CallPlace::new(*thread, part.calls.start)])
+            };
+            pairs.extend(taken.filter_map(pair));
+        }
         pairs.sort_unstable_by_key(|pair| pair.map(|call| (call.thread(), call.number())));
         pairs
+    }
+
+    /// Returns whether nothing is handed over.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Returns the hand-overs of a thread.
@@ -80,8 +109,8 @@ pub struct CallContexts {
     of_threads: HashMap<ThreadId, Rc<[ContextPart]>>,
 }
 
-/// A part of a thread in which a key has a value: `order=17`.
-type ContextPart = (Range<Position>, Rc<str>);
+/// A part of a thread in which a key has a value.
+type ContextPart = (Range<Position>, Rc<(String, String)>);
 
 /// The contexts of a thread, position by position.
 #[derive(Clone, Debug, Default)]
@@ -103,15 +132,15 @@ impl CallContexts {
         let mut of_threads: HashMap<ThreadId, Vec<ContextPart>> = HashMap::new();
         let all = ContextSpans::of(spans);
         for LinkedValue { key, value, parts, .. } in links.of_values(&all, |_, _| true) {
-            let text: Rc<str> = format!("{key}={value}").into();
+            let pair = Rc::new((key.to_owned(), value.to_owned()));
             for part in parts {
                 let of_thread = of_threads.entry(part.thread).or_default();
-                of_thread.extend(part.ranges.into_iter().map(|range| (range, text.clone())));
+                of_thread.extend(part.ranges.into_iter().map(|range| (range, pair.clone())));
             }
         }
         let in_order = |(thread, mut parts): (ThreadId, Vec<ContextPart>)| {
-            parts.sort_by(|(one, text), (other, than)| {
-                one.start.cmp(&other.start).then_with(|| text.cmp(than))
+            parts.sort_by(|(one, pair), (other, than)| {
+                one.start.cmp(&other.start).then_with(|| pair.cmp(than))
             });
             (thread, parts.into())
         };
@@ -143,12 +172,19 @@ impl ContextsInThread {
             }
         }
         if is_new {
-            let mut texts: Vec<&str> = self.open.iter().map(|(_, text)| &**text).collect();
-            texts.sort_unstable();
+            self.open.sort_by(|(_, one), (_, other)| one.cmp(other));
+            let mut texts: Vec<_> =
+                self.pairs().map(|(key, value)| format!("{key}={value}")).collect();
             texts.dedup();
             self.text = (!texts.is_empty()).then(|| texts.join(" ").into());
         }
         self.text.clone()
+    }
+
+    /// The keys with their values at the [last position](Self::at), by key. A key may have several values: its own, and those
+    /// with which something was handed over.
+    pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.open.iter().map(|(_, pair)| (pair.0.as_str(), pair.1.as_str()))
     }
 }
 
@@ -161,8 +197,15 @@ mod tests {
     #[test]
     fn a_call_is_in_each_part_around_it() {
         let at = |offset: u64| Position::before(Offset::new(offset));
-        let part = |range: Range<u64>, text: &str| (at(range.start)..at(range.end), text.into());
-        let parts = [part(1..9, "b=1"), part(2..4, "a=2"), part(4..6, "a=3"), part(5..5, "c=4")];
+        let part = |range: Range<u64>, key: &str, value: &str| {
+            (at(range.start)..at(range.end), Rc::new((key.to_owned(), value.to_owned())))
+        };
+        let parts = [
+            part(1..9, "b", "1"),
+            part(2..4, "a", "2"),
+            part(4..6, "a", "3"),
+            part(5..5, "c", "4"),
+        ];
         let mut contexts = ContextsInThread { parts: parts.into(), ..Default::default() };
         let texts =
             (0..11).map(|offset| contexts.at(at(offset)).as_deref().unwrap_or("-").to_owned());

@@ -37,7 +37,7 @@ pub use self::coroutines::{CoroutineParts, CoroutineTimes};
 pub use self::ended::{EndedCalls, NewlyEnded};
 pub use self::ended_contexts::{EndedContext, EndedContexts, NewContexts};
 pub use self::growing::MissingEvents;
-pub use self::linked::{CallContexts, ContextsInThread, HandedCalls, HandedInThread};
+pub use self::linked::{CallContexts, ContextsInThread, HandedCalls, HandedInThread, HandedPart};
 pub use self::names::ValueNames;
 pub use self::ways::{MethodWays, Way, Ways};
 

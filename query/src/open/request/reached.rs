@@ -109,6 +109,11 @@ impl<'a> Links<'a> {
         links
     }
 
+    /// Returns whether a section was handed over from elsewhere: it is no part of what is around it.
+    pub(crate) fn is_elsewhere(&self, section: usize) -> bool {
+        self.owners.get(section) == Some(&section)
+    }
+
     /// The gives in some events, without those in sections that were handed over from elsewhere.
     fn gives_in<'l>(&'l self, (thread, range): &'l InThread) -> impl Iterator<Item = usize> + 'l {
         let (gives, sections) = (self.hand_overs.gives(), self.hand_overs.sections());
@@ -235,8 +240,7 @@ impl<'a> Links<'a> {
         let start = of_section.map_or_else(|| begun(range.start), |number| number + 1 - first);
         let inside = start..begun(range.end).max(start);
         let own = inside.filter_map(|number| {
-            let is_own = self.owners.get(first + number) == Some(&(first + number));
-            sections.get(number).filter(|_| is_own)
+            sections.get(number).filter(|_| self.is_elsewhere(first + number))
         });
         own.map(|section| (section.range.clone(), section.numbers.clone())).collect()
     }
