@@ -306,6 +306,8 @@ run together; with --test only while these tests ran, and as lcov for each test.
 Examples:
   flow export --to perfetto -o trace.pftrace       open it in ui.perfetto.dev
   flow export --to svg -o flame.svg                open it in a browser
+  flow export --to mermaid --own --request 26:1100
+  flow export --to otlp --own --min-duration 1ms -o spans.jsonl
   flow export --to pprof -o trace.pb && go tool pprof -http : trace.pb
   flow export --to speedscope --thread main -o trace.speedscope.json
   flow export --to chrome --time 1.5s..2s --min-duration 1ms -o part.json

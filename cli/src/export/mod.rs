@@ -3,6 +3,7 @@
 //! ```text
 //! timeline of a thread ─▶ emit ─▶ Exporter: perfetto chrome speedscope firefox otlp jsonl csv hpl
 //! timeline of a thread ─▶ emit ─▶ parquet
+//! timelines of all threads ─▶ emit ─▶ sequence: mermaid plantuml
 //! timelines with instructions, merged ─▶ Executions ─▶ blinky
 //! lines ─▶ ask::Coverage ─▶ coverage: lcov cobertura jacoco
 //! records, marks ─▶ analysis::Graph, samples ─▶ profile::Frames ─▶ Stacks (weights by path): collapsed svg pprof
@@ -23,6 +24,7 @@ mod parquet;
 mod paths;
 mod proto;
 mod scale;
+mod sequence;
 mod target;
 mod timelines;
 

@@ -7,6 +7,7 @@ use super::blinky::Blinky;
 use super::emit::Exporter;
 use super::of_presets::OfPresets;
 use super::paths::{Collapsed, PathFormat, Pprof, Svg};
+use super::sequence::Sequence;
 use super::timelines::{Calls, Chrome, Firefox, Hpl, Otlp, Perfetto, Speedscope};
 use crate::output::{Format, Unit};
 
@@ -29,6 +30,11 @@ pub(crate) enum Target {
     Collapsed,
     /// A flame graph
     Svg,
+    /// A sequence diagram of at most 120 calls, for Mermaid
+    Mermaid,
+    /// A sequence diagram of at most 120 calls, for PlantUML
+    #[value(name = "plantuml")]
+    PlantUml,
     /// A JSON object for each call
     Jsonl,
     /// A row for each call
@@ -68,7 +74,7 @@ impl Target {
 
     /// Returns whether calls are linked with what they hand to other threads.
     pub(crate) fn shows_hand_overs(self) -> bool {
-        matches!(self, Self::Perfetto | Self::Otlp)
+        matches!(self, Self::Perfetto | Self::Otlp | Self::Mermaid | Self::PlantUml)
     }
 
     /// Returns whether calls are written one by one, not as sums by path.
@@ -102,6 +108,8 @@ pub(crate) fn writer<'a>(
         Target::Speedscope => Box::new(Speedscope::new(trace, scale)),
         Target::Firefox => Box::new(Firefox::new(trace, scale)),
         Target::Otlp => Box::new(Otlp::new(trace, of_presets)),
+        Target::Mermaid => Box::new(Sequence::mermaid(trace, &of_presets.handed)),
+        Target::PlantUml => Box::new(Sequence::plantuml(trace, &of_presets.handed)),
         Target::Jsonl => Box::new(Calls::new(trace, Format::Json, scale)),
         Target::Csv => Box::new(Calls::new(trace, Format::Csv, scale)),
         Target::Hpl => Box::new(Hpl::new(trace, scale)),
@@ -153,6 +161,8 @@ pub(crate) fn viewer(target: Target) -> Option<Viewer> {
         // blinky's reader took 6 s for 384 MB, on a virtual machine that was busy.
         Target::Hpl => any_frames("Honest Profiler reads 2 GB in about half a minute", 2048 * MIB),
         Target::Jsonl | Target::Csv | Target::Parquet | Target::Blinky => None,
+        // They are never large.
+        Target::Mermaid | Target::PlantUml => None,
     }
 }
 

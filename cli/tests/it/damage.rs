@@ -549,7 +549,18 @@ fn no_verb_prints_what_acts_on_a_terminal() {
         }
         all.push([&args[..], &["--verbose"]].concat());
     }
-    for to in ["chrome", "speedscope", "firefox", "jsonl", "csv", "collapsed", "svg"] {
+    for to in [
+        "chrome",
+        "speedscope",
+        "firefox",
+        "otlp",
+        "mermaid",
+        "plantuml",
+        "jsonl",
+        "csv",
+        "collapsed",
+        "svg",
+    ] {
         all.push(vec!["export", "--force", "--to", to]);
     }
     all.push(vec!["export", "--to", "lcov"]);

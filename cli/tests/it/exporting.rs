@@ -397,6 +397,82 @@ fn a_profile_has_the_program_and_its_time() {
     assert_eq!(program, ("app.jar".to_owned(), 1_700_000_000_000_000_000, 1_500_000_000));
 }
 
+/// The diagram of a trace, in both languages.
+fn diagrams(args: &'static [&'static str], dir: &Path) -> [String; 2] {
+    let case = Case { args, methods: &[], depth: 0 };
+    ["mermaid", "plantuml"].map(|to| String::from_utf8(case.export(to, dir)).unwrap())
+}
+
+#[test]
+fn a_sequence_diagram_has_calls_as_messages_and_what_repeats_as_loops() {
+    // main > work > (init, init); main > work, and the two other threads.
+    let [mermaid, plantuml] = diagrams(&[], trace().path());
+    let expected = "sequenceDiagram
+actor p0 as main
+participant p1 as Main
+participant p2 as Main$Job
+actor p3 as pool#45;#42;
+actor p4 as thread 13 (virtual)
+p0 ->> p1: main()
+activate p1
+p1 ->> p1: work()
+activate p1
+loop 2 times
+p1 ->> p2: #60;init#62;()
+end
+deactivate p1
+p1 ->> p1: work()
+deactivate p1
+p3 ->> p1: work()
+p4 ->> p1: work()
+";
+    assert_eq!(mermaid, expected);
+    let lines =
+        expected.replace("->>", "->").replace("#60;", "<U+003C>").replace("#62;", "<U+003E>");
+    let lines = lines.replace("#45;", "<U+002D>").replace("#42;", "<U+002A>");
+    let participant = |line: &str| match line.split_once(" as ") {
+        Some((kind, name)) => {
+            let (kind, number) = kind.split_once(' ').unwrap();
+            format!("{kind} \"{name}\" as {number}")
+        }
+        None => line.replace("sequenceDiagram", "@startuml"),
+    };
+    let lines: Vec<_> = lines.lines().map(participant).collect();
+    assert_eq!(plantuml, lines.join("\n") + "\n@enduml\n");
+    let [outer, _] = diagrams(&["--depth", "2", "--thread", "1"], trace().path());
+    assert!(outer.contains("loop 2 times\np1 ->> p1: work()\nend\n"), "{outer}");
+    let [empty, _] = diagrams(&[], bare(&[]).path());
+    assert_eq!(empty, "sequenceDiagram\nactor p0 as no calls\n");
+}
+
+#[test]
+fn a_sequence_diagram_stays_small_and_says_what_is_left_out() {
+    let dir = large_trace();
+    for diagram in diagrams(&[], dir.path()) {
+        let messages = diagram.lines().filter(|line| line.contains("> p")).count();
+        assert!((1..=120).contains(&messages), "{messages}");
+        let note = diagram.lines().find(|line| line.starts_with("note over p0,")).unwrap();
+        assert!(note.contains("are not shown") && note.contains(" calls "), "{note}");
+    }
+    // main, in it 50 classes with a call each.
+    let calls: Vec<u8> = (1..=50).flat_map(|id: u8| [0x80 | id, 0x00]).collect();
+    let dir = bare(&[&[0x80][..], &calls, &[0x00]].concat());
+    let names = (0..=50).map(|id| format!("a.C{id}#m{id}()V={id}\n"));
+    fs::write(dir.path().join("ids.properties"), names.collect::<String>()).unwrap();
+    let [diagram, _] = diagrams(&[], dir.path());
+    let participants = diagram.lines().filter(|line| line.starts_with("participant ")).count();
+    assert_eq!(participants, 39, "{diagram}");
+    assert!(diagram.contains("participant p39 as 13 others\n"), "{diagram}");
+    assert!(diagram.contains("p1 ->> p39: C50.m50()\n"), "{diagram}");
+    assert!(!diagram.contains("not shown"), "{diagram}");
+    // Many calls that do the same need no memory, deep ones are left out.
+    let dir = bare(&[&[0x80][..], &[0x81, 0x82, 0x00, 0x82, 0x01].repeat(300_000)].concat());
+    let [diagram, _] = diagrams(&[], dir.path());
+    assert!(diagram.contains("loop 300000 times\n") && !diagram.contains("not shown"), "{diagram}");
+    let [diagram, _] = diagrams(&[], deep_trace(30_000).path());
+    assert!(diagram.contains("29,936 of 30,000 calls are not shown"), "{diagram}");
+}
+
 #[test]
 fn only_the_threads_that_are_asked_for_are_exported() {
     let dir = trace();
@@ -506,9 +582,19 @@ fn damage_is_reported_and_the_rest_is_exported() {
     bytes.extend([0xFF; 12]);
     bytes.extend([0x00, 0x82, 0x00, 0xC0]);
     let dir = bare(&bytes);
-    for to in
-        ["perfetto", "chrome", "speedscope", "firefox", "pprof", "collapsed", "svg", "jsonl", "csv"]
-    {
+    for to in [
+        "perfetto",
+        "chrome",
+        "speedscope",
+        "firefox",
+        "pprof",
+        "collapsed",
+        "svg",
+        "jsonl",
+        "csv",
+        "mermaid",
+        "plantuml",
+    ] {
         let file = dir.path().join("out");
         let run = flow(&["export", "--to", to, "-o", &text(&file)], dir.path());
         assert_eq!(run.code, Some(1), "{to}");

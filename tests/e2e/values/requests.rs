@@ -171,6 +171,67 @@ fn hand_overs_are_flows_of_a_timeline() {
     });
 }
 
+/// An attribute of a span; empty if it has none of this key.
+fn attribute<'s>(span: &'s serde_json::Value, key: &str) -> &'s str {
+    let mut all = span["attributes"].as_array().unwrap().iter();
+    let found = all.find(|one| one["key"] == key).map(|one| &one["value"]);
+    found.and_then(|value| value["stringValue"].as_str()).unwrap_or_default()
+}
+
+#[test]
+fn each_request_is_a_trace_of_spans_in_all_its_threads() {
+    on_every_jdk(|jdk| {
+        let options = "include=harness.Handed,values=harness.Handed#*,presets=handovers";
+        let run = Program::harness(jdk, "Handed").options(options).run();
+        assert_eq!((run.code(), run.errors()), (Some(0), String::new()));
+        let only = ["request", "step"].map(|name| format!("harness.Handed#{name}"));
+        let command = ["export", "--to", "otlp", "--include", &only[0], "--include", &only[1]];
+        let spans = shown(&command, &run.out());
+        assert_eq!(spans, shown(&command, &run.out()));
+        let mut traces: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for line in spans.lines() {
+            let line: serde_json::Value = serde_json::from_str(line).unwrap();
+            for span in line["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap() {
+                let argument = attribute(span, "flow.value.name").trim_matches('"').to_owned();
+                let is_root = attribute(span, "code.function.name") == "harness.Handed.request";
+                assert_eq!(span["parentSpanId"].is_null(), is_root, "{span}");
+                traces.entry(span["traceId"].to_string()).or_default().push(argument);
+            }
+        }
+        let mut requests = Vec::new();
+        for mut steps in traces.into_values() {
+            steps.sort();
+            let name = steps.remove(0);
+            assert_eq!(steps, STEPS.map(|step| format!("{name}.{step}")));
+            requests.push(name);
+        }
+        requests.sort();
+        assert_eq!(requests, ["A", "B"]);
+        for request in rows(&["calls", "harness.Handed#request"], &run.out()) {
+            let call = format!("{}:{}", request["thread"], request["call"]);
+            let command = ["export", "--to", "mermaid", "--request", &call];
+            let only = ["--include", &only[0], "--include", &only[1]];
+            let diagram = shown(&[&command[..], &only].concat(), &run.out());
+            assert_eq!(steps_of(&diagram), STEPS.len(), "{diagram}");
+            assert!(diagram.contains("p1 -) p1: step() in "), "{diagram}");
+        }
+    });
+}
+
+/// How many steps a sequence diagram has, also in loops.
+fn steps_of(diagram: &str) -> usize {
+    let (mut steps, mut loops) = (0, Vec::new());
+    for line in diagram.lines() {
+        match line.strip_prefix("loop ").and_then(|times| times.strip_suffix(" times")) {
+            Some(times) => loops.push(times.parse::<usize>().unwrap()),
+            None if line == "end" => drop(loops.pop()),
+            None if line.contains(": step()") => steps += loops.iter().product::<usize>(),
+            None => {}
+        }
+    }
+    steps
+}
+
 #[test]
 fn many_tasks_belong_to_the_call_that_submitted_them() {
     on_every_jdk(|jdk| {

@@ -113,7 +113,7 @@ fn wrong_output(words: &[String], stdout: &[u8]) -> Vec<String> {
     let Ok(text) = std::str::from_utf8(stdout) else { return vec!["it is not UTF-8".to_owned()] };
     let mut wrong: Vec<_> =
         control_in(text).map(|found| format!("{found} in the output")).into_iter().collect();
-    let formats = ["json", "chrome", "speedscope", "firefox", "jsonl"];
+    let formats = ["json", "chrome", "speedscope", "firefox", "otlp", "jsonl"];
     // An estimate is text, whatever it is of.
     let is_json = formats.iter().any(|format| is(format)) && !is("--estimate");
     if is_json && let Some(error) = not_json(text) {

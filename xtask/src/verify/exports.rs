@@ -26,14 +26,21 @@ pub(crate) struct VerifyExportsArgs {
     trace: Option<PathBuf>,
 }
 
+/// Spans need times, which only the last trace has.
+const SPANS: (&str, &str) = ("otlp", "export.otlp.jsonl");
+/// PlantUML on Maven Central.
+const PLANTUML: &str = "net.sourceforge.plantuml:plantuml:1.2025.4";
+
 /// Targets of `flow export` that are checked, and the names of their files.
-const EXPORTS: [(&str, &str); 6] = [
+const EXPORTS: [(&str, &str); 8] = [
     ("perfetto", "export.pftrace"),
     ("chrome", "export.trace.json"),
     ("speedscope", "export.speedscope.json"),
     ("pprof", "export.pb"),
     ("collapsed", "export.collapsed.txt"),
     ("hpl", "export.hpl"),
+    ("mermaid", "export.mmd"),
+    ("plantuml", "export.puml"),
 ];
 
 pub(crate) fn run(args: VerifyExportsArgs) -> Result<Outcome> {
@@ -51,7 +58,8 @@ pub(crate) fn run(args: VerifyExportsArgs) -> Result<Outcome> {
     for (number, trace) in (1..).zip(&traces) {
         let dir = work.join(format!("export-{number}"));
         fs::create_dir(&dir).context(dir.display())?;
-        for (target, name) in EXPORTS {
+        let spans = (number == traces.len()).then_some(SPANS);
+        for (target, name) in EXPORTS.into_iter().chain(spans) {
             let mut export = clean(&flow);
             export.args(["export", "--to", target, "--out"]).arg(dir.join(name)).arg(trace);
             run_command(&mut export)?;
@@ -61,6 +69,8 @@ pub(crate) fn run(args: VerifyExportsArgs) -> Result<Outcome> {
     let files = |name: &str| exports.iter().map(|dir| dir.join(name)).collect::<Vec<_>>();
 
     let mut missing = Vec::new();
+    check_spans(&work, exports.last(), &mut missing)?;
+    check_diagrams(&work, &files("export.mmd"), &files("export.puml"), &mut missing)?;
     report::print("\n== hpl: the records of Honest Profiler\n");
     if on_path("python3").is_some() {
         for file in files("export.hpl") {
@@ -82,7 +92,7 @@ pub(crate) fn run(args: VerifyExportsArgs) -> Result<Outcome> {
     }
 
     report::print("\n== perfetto: its own descriptors\n");
-    if let Some(python) = python_with_perfetto(&work) {
+    if let Some(python) = python_with(&work, &["perfetto", "protobuf"]) {
         for file in files("export.pftrace") {
             run_command(clean(&python).arg("scripts/exports/read_perfetto.py").arg(file))?;
         }
@@ -93,7 +103,7 @@ pub(crate) fn run(args: VerifyExportsArgs) -> Result<Outcome> {
     report::print(
         "\n== speedscope, chrome, collapsed: the importers and the schema of speedscope\n",
     );
-    if install_speedscope(&work) {
+    if install_npm(&work, &["speedscope@1.25", "ajv@8"]) {
         let mut node = clean("node");
         node.arg("scripts/exports/read_speedscope.mjs").arg(work.join("node_modules"));
         for name in ["export.speedscope.json", "export.trace.json", "export.collapsed.txt"] {
@@ -125,19 +135,65 @@ fn make_traces(project: &Project, work: &Path) -> Result<Vec<PathBuf>> {
     Ok(vec![small, timed])
 }
 
-/// Returns a Python that has Perfetto's descriptors, if they can be installed.
-fn python_with_perfetto(work: &Path) -> Option<PathBuf> {
+/// Reads spans with OpenTelemetry's own messages.
+fn check_spans(
+    work: &Path,
+    export: Option<&PathBuf>,
+    missing: &mut Vec<&'static str>,
+) -> Result<()> {
+    report::print("\n== otlp: the messages of OpenTelemetry\n");
+    match python_with(work, &["opentelemetry-proto"]).zip(export) {
+        Some((python, export)) => {
+            let mut reader = clean(&python);
+            run_command(reader.arg("scripts/exports/read_otlp.py").arg(export.join(SPANS.1)))?;
+        }
+        None => missing.push("python3 with the package opentelemetry-proto"),
+    }
+    Ok(())
+}
+
+/// Reads sequence diagrams with the parsers of Mermaid and of PlantUML.
+fn check_diagrams(
+    work: &Path,
+    mermaid: &[PathBuf],
+    plantuml: &[PathBuf],
+    missing: &mut Vec<&'static str>,
+) -> Result<()> {
+    report::print("\n== mermaid: its parser\n");
+    if install_npm(work, &["mermaid@11", "jsdom@26"]) {
+        let mut node = clean("node");
+        node.arg("scripts/exports/read_mermaid.mjs").arg(work.join("node_modules"));
+        run_command(node.args(mermaid))?;
+    } else {
+        missing.push("npm with the packages mermaid and jsdom");
+    }
+    report::print("\n== plantuml: its parser\n");
+    let mut maven = clean("mvn");
+    maven.args(["-q", "dependency:copy"]).arg(format!("-Dartifact={PLANTUML}"));
+    maven.args(["-Dmdep.stripVersion=true"]);
+    if succeeds(maven.arg(format!("-DoutputDirectory={}", work.display()))) {
+        let mut java = clean("java");
+        java.args(["-Djava.awt.headless=true", "-jar"]).arg(work.join("plantuml.jar"));
+        run_command(java.arg("-checkonly").args(plantuml))?;
+    } else {
+        missing.push("java and mvn with PlantUML");
+    }
+    Ok(())
+}
+
+/// Returns a Python that has some packages, if they can be installed.
+fn python_with(work: &Path, packages: &[&str]) -> Option<PathBuf> {
     let environment = work.join("venv");
     succeeds(clean("python3").args(["-m", "venv"]).arg(&environment)).then_some(())?;
     let mut pip = clean(environment.join("bin/pip"));
-    succeeds(pip.args(["--quiet", "install", "perfetto", "protobuf"])).then_some(())?;
+    succeeds(pip.args(["--quiet", "install"]).args(packages)).then_some(())?;
     Some(environment.join("bin/python"))
 }
 
-/// Installs the importers of speedscope below a directory. Returns whether that worked.
-fn install_speedscope(work: &Path) -> bool {
+/// Installs packages of npm below a directory. Returns whether that worked.
+fn install_npm(work: &Path, packages: &[&str]) -> bool {
     let mut npm = clean("npm");
-    npm.args(["install", "--silent", "--prefix"]).arg(work).args(["speedscope@1.25", "ajv@8"]);
+    npm.args(["install", "--silent", "--prefix"]).arg(work).args(packages);
     on_path("node").is_some() && succeeds(&mut npm)
 }
 
