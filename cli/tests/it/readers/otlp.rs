@@ -71,18 +71,21 @@ struct Attribute {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(deny_unknown_fields)]
 enum Value {
-    StringValue(String),
-    IntValue(String),
-    BoolValue(bool),
+    #[serde(rename = "stringValue")]
+    Text(String),
+    #[serde(rename = "intValue")]
+    Int(String),
+    #[serde(rename = "boolValue")]
+    Bool(bool),
 }
 
 /// The text of each attribute.
 fn texts(attributes: &[Attribute]) -> BTreeMap<&str, String> {
     let text = |value: &Value| match value {
-        Value::StringValue(text) | Value::IntValue(text) => text.clone(),
-        Value::BoolValue(is_so) => is_so.to_string(),
+        Value::Text(text) | Value::Int(text) => text.clone(),
+        Value::Bool(is_so) => is_so.to_string(),
     };
     let texts: BTreeMap<_, _> =
         attributes.iter().map(|one| (one.key.as_str(), text(&one.value))).collect();
