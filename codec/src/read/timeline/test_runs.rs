@@ -30,8 +30,8 @@ pub struct TestRun {
     pub end_ns: Option<u64>,
     /// What is left of it, if its calls were left out.
     pub left_out: Option<LeftOut>,
-    /// Threads that began and ended while this test, and no other, was running: their work counts as the
-    /// test's.
+    /// Threads that began while this test, and no other, was running, and did nothing after it: their work counts as the test's.
+    /// Whether a thread has ended does not matter, because that is up to the scheduler: a pool may be shut down, or not.
     pub helpers: Vec<ThreadId>,
 }
 
@@ -49,10 +49,14 @@ impl TestRun {
         runs.sort_by_key(|run| run.start_ns);
         let alone = alone(&runs);
         for (id, thread) in trace.threads.iter() {
-            let (Some(start), Some(end)) = (thread.start_ns, thread.end_ns) else { continue };
+            let Some(start) = thread.start_ns else { continue };
             let place = alone.partition_point(|(from, ..)| *from <= start);
             let around = place.checked_sub(1).and_then(|place| alone.get(place));
-            let Some((_, _, run)) = around.filter(|(_, to, _)| end <= *to) else { continue };
+            let Some((_, to, run)) = around else { continue };
+            let is_over = |end: u64| end <= *to;
+            if !thread.end_ns.is_some_and(is_over) && !is_idle_after(trace, id, *to) {
+                continue;
+            }
             if let Some(run) = runs.get_mut(*run).filter(|run| run.thread != id) {
                 run.helpers.push(id);
             }
@@ -130,6 +134,27 @@ fn may_run_tests(file: &ThreadFile) -> bool {
             Ok(Some((_, Mark::Test(_)))) => return true,
             Ok(Some(_)) => {}
             Err(_) => return true,
+        }
+    }
+}
+
+/// Returns whether a thread did nothing after an instant, as far as its marks show.
+fn is_idle_after(trace: &Trace, thread: ThreadId, at_ns: u64) -> bool {
+    let Some(file) = trace.files.iter().find(|file| file.id == thread) else { return false };
+    let Ok(Some(mut marks)) = file.marks() else { return false };
+    // What follows this position happened later. The last time of a thread is at its end.
+    let mut rest: Option<Position> = None;
+    loop {
+        match marks.next_mark() {
+            Ok(None) => return true,
+            Ok(Some((position, Mark::Time { from_ns, .. }))) => match rest {
+                Some(rest) if rest < position => return false,
+                None if from_ns > at_ns => rest = Some(position),
+                _ => {}
+            },
+            Ok(Some((_, Mark::Instant { at_ns: later }))) if later > at_ns => return false,
+            Ok(Some(_)) => {}
+            Err(_) => return false,
         }
     }
 }
@@ -249,6 +274,7 @@ impl Tests {
 mod tests {
     use super::*;
     use crate::Offset;
+    use crate::format::marks::{HEADER, MarkEncoder};
 
     /// A run as `name outcome ranges`.
     fn runs(marks: &[(u64, u64, &str)]) -> Vec<String> {
@@ -311,6 +337,29 @@ mod tests {
         assert_eq!(found(1, &[9, 10, 19, 20, 30, 40]), expected);
         assert_eq!(found(2, &[0]), [None]);
         assert_eq!(found(3, &[0, 99]), [Some(0), Some(0)]);
+    }
+
+    #[test]
+    fn a_thread_that_does_nothing_after_a_test_helped_it() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("ids.properties"), "a.B#m()V=0\n").unwrap();
+        let time = |offset, by_ns, from_ns| (offset, Mark::Time { by_ns, from_ns, ran_us: None });
+        // Calls until 30, then nothing; the same, and a call between 90 and 95.
+        let times = [time(2, 20, 30), time(4, 30, 90), time(6, 95, 95)];
+        for (thread, marks) in [(1, &times[..2]), (2, &times[..])] {
+            let events = [0x80, 0x00].repeat(marks.len());
+            std::fs::write(dir.path().join(format!("thread-{thread}.flow")), events).unwrap();
+            let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
+            for (offset, mark) in marks {
+                encoder.encode(Position::before(Offset::new(*offset)), mark, &mut bytes);
+            }
+            encoder.finish(&mut bytes);
+            std::fs::write(dir.path().join(format!("thread-{thread}.marks")), bytes).unwrap();
+        }
+        let trace = Trace::open(dir.path()).unwrap();
+        let is_idle = |thread, at_ns| is_idle_after(&trace, ThreadId::new(thread), at_ns);
+        assert!(is_idle(1, 50) && is_idle(1, 30) && !is_idle(1, 19));
+        assert!(!is_idle(2, 50) && is_idle(2, 90) && !is_idle(3, 50));
     }
 
     #[test]
