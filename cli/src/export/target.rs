@@ -146,10 +146,7 @@ pub(crate) fn viewer(target: Target) -> Option<Viewer> {
         Target::Chrome => any_frames("viewers of this format open about 250 MB", 256 * MIB),
         Target::Speedscope => any_frames("speedscope opens about 500 MB", 512 * MIB),
         Target::Firefox => any_frames("profiler.firefox.com opens about 500 MB", 512 * MIB),
-        Target::Otlp => any_frames(
-            "tracing backends take little of one trace, Grafana Tempo 5 MB by default",
-            64 * MIB,
-        ),
+        Target::Otlp => any_frames("tracing backends take little of one trace", 64 * MIB),
         Target::Pprof => any_frames("pprof opens 2 GB", 2048 * MIB),
         Target::Collapsed => any_frames("readers of stacks as text open about 2 GB", 2048 * MIB),
         // A frame takes 16 pixels.

@@ -89,7 +89,7 @@ impl Recordings {
         files.any(|path| is_named_by_start(path)).then_some(all)
     }
 
-    /// The runs in a folder, whoever named their files; `None` if it cannot be read.
+    /// The runs in a folder, also those with names of other programs and people; `None` if it cannot be read.
     #[must_use]
     pub(crate) fn all_in(folder: &Path) -> Option<Self> {
         let entries = fs::read_dir(folder).ok()?.flatten();

@@ -405,7 +405,7 @@ impl<'a> Calls<'a> {
         self.reveal(thread, &node, self.height / 3)
     }
 
-    /// The same for a call of the thread of the chosen row.
+    /// Goes to a call of the thread of the chosen row.
     pub(super) fn go_to_here(&mut self, node: &Node) -> Result<(), Error> {
         self.thread().map(|(thread, _)| thread).map_or(Ok(()), |thread| self.go_to(thread, node))
     }

@@ -22,7 +22,7 @@ pub(super) struct Forest {
 struct Part {
     /// The place of its thread among all of them.
     thread: usize,
-    /// Its ranges; `None` for the whole thread.
+    /// The ranges of the thread; `None` for all of it.
     ranges: Option<Parts>,
     /// The numbers of its calls, if its thread is open.
     numbers: Vec<Range<u64>>,

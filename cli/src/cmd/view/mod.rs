@@ -8,7 +8,6 @@
 //!
 //! Memory: what is on the screen, the numbers of unfolded calls, and the index or the shapes of one thread.
 
-mod background;
 mod calls;
 mod clock;
 mod control;
@@ -19,23 +18,22 @@ mod layout;
 mod list;
 mod neighbours;
 mod once;
+mod opening;
 mod search;
 mod terminal;
 mod text;
 mod tree;
 
 use std::io::IsTerminal;
-use std::path::PathBuf;
 
 use self::control::{Start, ThreadKey};
-use flow_query::open::Request;
-
+use self::opening::Opened;
 use super::recorded;
 use crate::args::ViewArgs;
 use crate::failure::{Failure, Status};
 use crate::input::place::From;
 use crate::input::source::Source;
-use crate::output::{Format, Out, escaped, flow_command, message};
+use crate::output::{Out, escaped, flow_command, message};
 
 pub(crate) fn run(args: &ViewArgs, out: &mut Out) -> Result<Status, Failure> {
     let is_on_terminal = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
@@ -63,37 +61,6 @@ pub(crate) fn run(args: &ViewArgs, out: &mut Out) -> Result<Status, Failure> {
         }
     }
     Ok(Status::Done)
-}
-
-/// What is shown.
-struct Opened {
-    /// The traces, with the selected threads and tests only.
-    source: Source,
-    /// The request, or the value of a context, that is shown as one tree, and how it is named.
-    request: Option<(Request, String)>,
-}
-
-impl Opened {
-    fn open(path: PathBuf, args: &ViewArgs) -> Result<Self, Failure> {
-        let format = Format::Text;
-        let mut source = Source::open(&crate::args::SourceArgs { dir: path, format })?;
-        let mut part = args.part.clone();
-        // Of some threads of a request, each is a tree of its own.
-        let is_tree = part.threads.patterns.is_empty();
-        let wanted = is_tree.then(|| (part.request.take(), part.context.take()));
-        source.choose_part(&part)?;
-        let traces = &mut source.traces;
-        let request = match wanted {
-            Some((Some(call), _)) => {
-                Some((traces.select_request(call, &mut ())?, format!("request {call}")))
-            }
-            Some((None, Some(context))) => {
-                Some((traces.select_context(&context, &mut ())?, context.to_string()))
-            }
-            _ => None,
-        };
-        Ok(Self { source, request })
-    }
 }
 
 /// Where the view begins: with the calls of the only thread, from `--from` on, or with the list of threads. Refuses `--from` if

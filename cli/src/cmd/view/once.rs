@@ -4,8 +4,8 @@ use std::io::Write;
 
 use ratatui::layout::Rect;
 
-use super::Opened;
 use super::control::{Start, View};
+use super::opening::Opened;
 use super::text::plain_lines;
 use crate::args::ViewArgs;
 use crate::failure::{Failure, Status};

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::Opened;
 use super::control::{Next, Start, View};
 use super::draw::draw;
+use super::opening::Opened;
 use crate::args::ViewArgs;
 use crate::failure::Failure;
 use crate::terminal::{Display, Mouse};

@@ -104,7 +104,7 @@ fn find(
 pub struct CoroutineTimes {
     /// All calls together, each from its first entry to its last exit.
     pub total_ns: u64,
-    /// The same without the time for which they were suspended.
+    /// All calls together, without the time for which they were suspended.
     pub running_ns: u64,
     /// The longest of them.
     pub longest_ns: u64,

@@ -7,9 +7,9 @@ use std::time::Duration;
 use flow_codec::{Error, Offset};
 use flow_query::tree::SelectedTree;
 
-use super::super::background::{Opening, Then};
 use super::super::calls::Calls;
 use super::super::forest::Forest;
+use super::super::opening::{Opening, Then};
 use super::state::{Job, Page, View};
 use crate::failure::Status;
 use crate::input::place::From;

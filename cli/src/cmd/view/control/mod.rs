@@ -24,8 +24,8 @@ mod tests {
     use ratatui::layout::Rect;
     use tempfile::TempDir;
 
-    use super::super::Opened;
     use super::super::draw::draw;
+    use super::super::opening::Opened;
     use super::super::text::plain_lines;
     use super::*;
     use crate::args::{Args, SourceArgs, Verb, ViewArgs};

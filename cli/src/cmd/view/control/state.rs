@@ -8,12 +8,11 @@ use flow_codec::{Error, ThreadId};
 use ratatui::layout::Rect;
 use unicode_width::UnicodeWidthStr as _;
 
-use super::super::Opened;
-use super::super::background::{Counting, Opening};
 use super::super::calls::Calls;
 use super::super::layout::{Areas, Pane};
 use super::super::list::{List, Target};
 use super::super::neighbours::Neighbours;
+use super::super::opening::{Counting, Opened, Opening};
 use super::super::search::{Searching, Wanted};
 use super::super::tree::Row;
 use crate::args::ViewArgs;

@@ -1,6 +1,7 @@
-//! What is read in the background: a thread that is opened, and how many calls the threads have. Without an index and shapes, all
-//! events of a large one must be read.
+//! What is opened: the traces, and in the background a thread, and the counts of all threads. Without an index and shapes, all events
+//! of a large one must be read.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -8,11 +9,46 @@ use std::thread;
 use flow_codec::Error;
 use flow_codec::parallel::BytesRead;
 use flow_codec::read::{Selection, ThreadFile};
+use flow_query::open::Request;
 use flow_query::reading::count_threads;
 use flow_query::tree::{LazyTree, SelectedTree};
 
+use crate::args::{SourceArgs, ViewArgs};
+use crate::failure::Failure;
 use crate::input::place::From;
-use crate::output::Progress;
+use crate::input::source::Source;
+use crate::output::{Format, Progress};
+
+/// What is shown.
+pub(super) struct Opened {
+    /// The traces, with the selected threads and tests only.
+    pub(super) source: Source,
+    /// The request, or the value of a context, that is shown as one tree, and how it is named.
+    pub(super) request: Option<(Request, String)>,
+}
+
+impl Opened {
+    pub(super) fn open(path: PathBuf, args: &ViewArgs) -> Result<Self, Failure> {
+        let format = Format::Text;
+        let mut source = Source::open(&SourceArgs { dir: path, format })?;
+        let mut part = args.part.clone();
+        // Of some threads of a request, each is a tree of its own.
+        let is_tree = part.threads.patterns.is_empty();
+        let wanted = is_tree.then(|| (part.request.take(), part.context.take()));
+        source.choose_part(&part)?;
+        let traces = &mut source.traces;
+        let request = match wanted {
+            Some((Some(call), _)) => {
+                Some((traces.select_request(call, &mut ())?, format!("request {call}")))
+            }
+            Some((None, Some(context))) => {
+                Some((traces.select_context(&context, &mut ())?, context.to_string()))
+            }
+            _ => None,
+        };
+        Ok(Self { source, request })
+    }
+}
 
 /// How many threads are counted before the counts are sent.
 const AT_ONCE: usize = 256;
@@ -20,15 +56,15 @@ const AT_ONCE: usize = 256;
 /// What follows when a thread is open.
 #[derive(Clone, Debug)]
 pub(super) enum Then {
-    /// Its calls are shown, from a position on.
+    /// The calls of the thread are shown, from a position on.
     Show(Option<From>),
-    /// Its rows are added to those of the request that is shown.
+    /// The rows of the thread are added to those of the request that is shown.
     Add,
 }
 
 /// A thread that is being opened.
 pub(super) struct Opening {
-    /// Its place among all threads.
+    /// The place of the thread among all of them.
     pub(super) thread: usize,
     /// How many bytes were read.
     pub(super) read: Arc<BytesRead>,
