@@ -336,6 +336,32 @@ mod tests {
     }
 
     #[test]
+    fn routes_and_consumers_are_keys_of_the_context() {
+        let presets = PresetFile::built_in().choose(&["context".to_owned()]).unwrap();
+        let matched = "org.springframework.web.servlet.mvc.method.RequestMappingInfoHandlerMapping.handleMatch\
+                       (Lorg/springframework/web/servlet/mvc/method/RequestMappingInfo;Ljava/lang/String;\
+                       Ljakarta/servlet/http/HttpServletRequest;)V";
+        let patterns =
+            "arg0.pathPatternsCondition.patterns.patternString arg0.patternsCondition.patterns";
+        assert_eq!(
+            roles(&presets, matched, &[]),
+            [format!("context part 'route' | arg0.methodsCondition.methods {patterns}")]
+        );
+        let service = "jakarta.servlet.http.HttpServlet.service\
+                       (Ljakarta/servlet/ServletRequest;Ljakarta/servlet/ServletResponse;)V";
+        assert_eq!(roles(&presets, service, &[]), ["context while 'route' | this.class"]);
+        let listener = &["jakarta.jms.MessageListener"];
+        let on_message = |class: &str| format!("{class}.onMessage(Ljakarta/jms/Message;)V");
+        assert_eq!(
+            roles(&presets, &on_message("com.app.Orders"), listener),
+            ["context while 'consumer' | this.class"]
+        );
+        // An adapter has the method that it calls, if it calls one.
+        let adapter = "org.springframework.jms.listener.adapter.MessagingMessageListenerAdapter";
+        assert_eq!(roles(&presets, &on_message(adapter), listener), ["context while 'consumer'"]);
+    }
+
+    #[test]
     fn methods_of_classes_that_implement_an_interface_have_its_roles() {
         let file = PresetFile::built_in();
         let presets = file.choose(&["sql".to_owned()]).unwrap();

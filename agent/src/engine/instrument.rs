@@ -15,7 +15,7 @@ use flow_codec::format::ids::key;
 use flow_codec::format::manifest::Order;
 use flow_codec::format::methods::{MethodInfo, flag_names};
 use flow_codec::format::raw::words_of;
-use flow_codec::format::roles::{PresetRole, ValueSource};
+use flow_codec::format::roles::{MethodRole, PresetRole, ValueSource};
 use flow_codec::{MethodId, Name, ThreadId};
 
 use super::{Jvm, skip_list, starting_thread};
@@ -612,7 +612,7 @@ impl Rewriting<'_> {
             result.is_redacted = filter.redacts(&result.class) | all;
         }
         let is_named = filter.names_values_of(method);
-        let is_joined = !roles.is_empty() && roles.iter().all(|role| role.role().joins_threads());
+        let is_joined = !roles.is_empty() && roles.iter().all(MethodRole::joins_threads);
         // Hand-overs are many. What `redact=` leaves out depends on the class of each object, which only the agent judges.
         let may_identify = filter.redact.is_empty() && !is_named;
         values.limit(|value| {

@@ -172,7 +172,7 @@ pub(crate) struct AgentArgs {
     #[arg(help_heading = WHAT)]
     #[arg(long)]
     pub(crate) coroutines: bool,
-    /// Record what threads work for, too: Flow.context, MDC, OpenTelemetry; for calls --by context, and --context
+    /// Record what threads work for, too: Flow.context, MDC, OpenTelemetry, routes, consumers; for calls --by context, and --context
     #[arg(help_heading = WHAT)]
     #[arg(long)]
     pub(crate) context: bool,

@@ -456,11 +456,22 @@ pub(super) fn value_of<'v>(source: &TextSource, values: &'v [CallValue]) -> Opti
     let TextSource::Value(of, fields) = source else { return None };
     let value = &values.iter().find(|value| value.role == of.role())?.value;
     fields.iter().try_fold(value, |value, name| {
-        let Value::Content { content: ObjectContent::Fields { fields, .. }, .. } = value else {
+        let Value::Content { content: ObjectContent::Fields { fields, .. }, .. } = first_of(value)?
+        else {
             return None;
         };
         fields.iter().find(|(field, _)| field == name).map(|(_, value)| value)
     })
+}
+
+/// The first element of a list, if it has one; what is no list is its own.
+pub(super) fn first_of(value: &Value) -> Option<&Value> {
+    match value {
+        Value::Content { content: ObjectContent::Elements { elements, .. }, .. } => {
+            elements.first()
+        }
+        value => Some(value),
+    }
 }
 
 pub(super) fn key_of(value: &Value) -> Option<Key> {

@@ -47,12 +47,14 @@ fn rows(args: &[&str], out: &Path) -> Vec<serde_json::Value> {
     rows.lines().map(|row| serde_json::from_str(row).unwrap()).collect()
 }
 
-/// The steps of the selected calls, in the order of their names.
+/// The steps of the selected calls of `harness.Handed`, in the order of their names.
 fn steps(selection: &[&str], out: &Path) -> Vec<String> {
-    let calls = rows(
-        &[&["calls", "harness.Handed#step", "--values", "--max", "0"], selection].concat(),
-        out,
-    );
+    steps_in("harness.Handed#step", selection, out)
+}
+
+/// The first arguments of the selected calls of a method, in order.
+fn steps_in(method: &str, selection: &[&str], out: &Path) -> Vec<String> {
+    let calls = rows(&[&["calls", method, "--values", "--max", "0"], selection].concat(), out);
     let text = |row: &serde_json::Value| row["values"][0]["value"].as_str().unwrap().to_owned();
     let mut steps: Vec<_> = calls.iter().map(text).collect();
     steps.sort();
@@ -452,5 +454,60 @@ fn a_value_of_a_context_has_what_happened_meanwhile() {
         let even =
             shown(&["replay", "--include", "harness.Contexts", "--context", "user=even"], &out);
         assert_eq!(even.matches("⇢").count(), 4, "{even}");
+    });
+}
+
+/// Rules like those that flow has for servlets, Spring and messages.
+const ROUTES: &str = "[context]\n\
+    put harness.Routed#set(String, String) arg0 | arg1\n\
+    while harness.Routed$Servlet+#service(Runnable) 'route' | this.class\n\
+    part harness.Routed#match(**) 'route' | arg0.verbs arg0.patterns.text arg0.names\n\
+    while harness.Routed#receive(Runnable) 'consumer'\n\
+    while harness.Routed$Invocable#invoke() 'consumer' | this.method.clazz '.' this.method.name\n\
+    fields harness.Routed$Mapping#*\n\
+    fields harness.Routed$Pattern#text\n\
+    fields harness.Routed$Invocable#method\n";
+
+/// What `harness.Routed` works for, by hand from its source: each step has the name of its route or consumer.
+#[test]
+fn a_request_has_its_route_and_a_message_its_consumer() {
+    on_every_jdk(|jdk| {
+        let dir = tempfile::tempdir().unwrap();
+        let presets = dir.path().join("presets");
+        std::fs::write(&presets, ROUTES).unwrap();
+        let options = format!(
+            "include=harness.Routed**,values=harness.Routed#step,presets=context;handovers,presets-file={}",
+            presets.display()
+        );
+        let run = Program::harness(jdk, "Routed").options(&options).run();
+        assert_eq!((run.code(), run.errors()), (Some(0), String::new()));
+        let out = run.out();
+        let listed = |key: &str| -> Vec<_> {
+            let rows = rows(&["calls", "--by", "context", key], &out);
+            let text = |row: &serde_json::Value| row["value"].as_str().unwrap().to_owned();
+            rows.iter().map(|row| (text(row), row["thrown"].as_u64().unwrap())).collect()
+        };
+        let steps_of =
+            |context: &str| steps_in("harness.Routed#step", &["--context", context], &out);
+        let mut routes = listed("route");
+        routes.sort();
+        let expected = [
+            ("/a", 0, 1),
+            ("/named", 0, 0),
+            ("GET /orders/{id}", 0, 8),
+            // `fail`, the lambda expression and `service`.
+            ("POST /fail", 3, 1),
+            ("before", 0, 4),
+            ("harness.Routed$Hello", 0, 1),
+        ];
+        let consumer = "harness.Routed.onOrder";
+        for (route, thrown, steps) in expected {
+            let found = routes.iter().find(|(name, _)| name == route);
+            assert_eq!(found, Some(&(route.to_owned(), thrown)), "{routes:?}");
+            assert_eq!(steps_of(&format!("route={route}")), vec![route; steps], "{route}");
+        }
+        assert_eq!(routes.len(), expected.len(), "{routes:?}");
+        assert_eq!(listed("consumer"), [(consumer.to_owned(), 0)]);
+        assert_eq!(steps_of(&format!("consumer={consumer}")), [consumer; 2]);
     });
 }

@@ -123,11 +123,16 @@ impl Vm<'_> {
         let name = self.class_name(class);
         let loader = self.loader_of(class).label;
         self.forget(class);
-        let ClassName { binary, hidden } = name?;
-        // The number of a hidden class differs from run to run.
-        let (without_number, _) =
-            binary.split_once('/').filter(|_| hidden).unwrap_or((&binary, ""));
-        Some((without_number.to_owned(), loader))
+        Some((name?.without_number().to_owned(), loader))
+    }
+
+    /// The name of a class as in Java sources, of a hidden one without its number.
+    pub(in crate::jvm) fn readable_name(&self, class: jobject) -> Option<String> {
+        let signature = self.jvmti.class_signature(class)?;
+        match signature.starts_with('L') {
+            true => Some(class_name(&signature).without_number().to_owned()),
+            false => flow_codec::type_name(&signature),
+        }
     }
 
     /// Returns the loaded classes of this name, one per class loader.

@@ -8,6 +8,13 @@ pub(in crate::jvm) struct ClassName {
     pub(in crate::jvm) hidden: bool,
 }
 
+impl ClassName {
+    /// Returns the name without the number of a hidden class, which differs from run to run.
+    pub(in crate::jvm) fn without_number(&self) -> &str {
+        self.binary.split('/').next().unwrap_or_default()
+    }
+}
+
 /// Reads a class signature: `Lpkg/Name;`, of a hidden class `Lpkg/Name.0x…;` (JDK 15 and later) or
 /// `Lpkg/Name/123;` (VM-anonymous classes before).
 pub(in crate::jvm) fn class_name(signature: &str) -> ClassName {

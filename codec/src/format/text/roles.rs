@@ -16,7 +16,7 @@
 //! | `send` | is an operation, like `run`, but counts inside a `run`, too |
 //! | `made` | makes its result, an object with that text |
 //! | `set` | sets a parameter of `this`: the sources before ` \| ` are its number or name, the one after it its value |
-//! | `part` | has a part of the text of the operation that it is in |
+//! | `part` | has a part of the text of the operation that it is in; with a key, gives that of the `while` that it is in its value |
 //! | `give` | hands an object, the source, to another thread, which runs it once |
 //! | `keep` | hands an object over; whenever it is run later, that belongs to this call |
 //! | `take` | runs an object that was handed over |
@@ -26,13 +26,15 @@
 //! | `put` | what the thread works for: the sources before ` \| ` are the key, those after it the value, from now on; without sources after it, the source is a map with both |
 //! | `drop` | from now on, the key has no value, or those of a list; without sources, no key has one |
 //! | `only` | like `put` of a map; other keys have no value |
+//! | `while` | like `put`, until the call ends; of calls inside each other with the same key, the outermost |
 //! | `push`, `pop` | like `put`, a second source after the ` \| ` is an object; and ends the last `push` of the thread if its object is the source, so that the key has the value from before |
 //!
 //! | source | |
 //! |---|---|
 //! | `this`, `result`, `arg0`, `arg1`, … | a value of the call; an object that was made has the text it was made with |
-//! | `arg0.uri`, `arg0.impl.uri` | a field in it |
-//! | `'null'` | these characters, without blanks |
+//! | `arg0.uri`, `arg0.impl.uri` | a field in it; a field of a list is one of its first element |
+//! | `this.class` | the name of its class |
+//! | `'null'` | these characters, without blanks; `'.'` joins the texts before and after it without a blank |
 //!
 //! Readers skip roles with other words.
 
@@ -66,7 +68,7 @@ pub enum PresetRole {
     Made,
     /// Sets a parameter of an object.
     Set,
-    /// Has a part of the text of the operation that it is in.
+    /// Has a part of the text of the operation that it is in, or the value of the [`While`](Self::While).
     Part,
     /// Hands an object over, to be run once.
     Give,
@@ -86,6 +88,8 @@ pub enum PresetRole {
     Drop,
     /// Gives the keys of a map their values, and ends those of all others.
     Only,
+    /// Gives a key of the thread's context a value, until the call ends.
+    While,
     /// Gives a key of the thread's context a value, until a [`Pop`](Self::Pop).
     Push,
     /// Ends what the last [`Push`](Self::Push) of the thread began, if it is of the same object.
@@ -115,7 +119,7 @@ pub enum ValueSource {
 }
 
 impl PresetRole {
-    const WORDS: [(&'static str, Self); 16] = [
+    const WORDS: [(&'static str, Self); 17] = [
         ("run", Self::Run),
         ("send", Self::Send),
         ("made", Self::Made),
@@ -130,6 +134,7 @@ impl PresetRole {
         ("put", Self::Put),
         ("drop", Self::Drop),
         ("only", Self::Only),
+        ("while", Self::While),
         ("push", Self::Push),
         ("pop", Self::Pop),
     ];
@@ -138,15 +143,6 @@ impl PresetRole {
     #[must_use]
     pub fn of_word(word: &str) -> Option<Self> {
         Self::WORDS.iter().find(|(known, _)| *known == word).map(|(_, role)| *role)
-    }
-
-    /// Returns whether the role says what belongs together across threads: of the call, only the sources matter.
-    #[must_use]
-    pub fn joins_threads(self) -> bool {
-        !matches!(
-            self,
-            Self::Run | Self::Send | Self::Made | Self::Set | Self::Part | Self::Unknown
-        )
     }
 
     fn word(self) -> &'static str {
@@ -243,6 +239,16 @@ impl MethodRole {
         self.0.role
     }
 
+    /// Returns whether the role says what belongs together across threads: of the call, only the sources matter.
+    #[must_use]
+    pub fn joins_threads(&self) -> bool {
+        use PresetRole::{Made, Part, Run, Send, Set, Unknown};
+        match self.role() {
+            Part => !self.parameters().is_empty(),
+            role => !matches!(role, Run | Send | Made | Set | Unknown),
+        }
+    }
+
     /// Where the parts of the text are.
     #[must_use]
     pub fn text(&self) -> &[TextSource] {
@@ -331,6 +337,7 @@ mod tests {
             "context drop",
             "context only arg0",
             "context push 'trace' | arg0 result",
+            "context while 'consumer' | this.class '.' arg0",
         ] {
             assert_eq!(MethodRole::parse(text).unwrap().to_string(), text);
         }
@@ -338,6 +345,13 @@ mod tests {
         let value = |number| TextSource::Value(ValueSource::Argument(number), Vec::new());
         assert_eq!((role.preset(), role.role()), ("sql", PresetRole::Set));
         assert_eq!((role.text(), role.parameters()), (&[value(0)][..], &[value(1)][..]));
+    }
+
+    #[test]
+    fn only_the_sources_of_what_joins_threads_matter() {
+        let joins = |role: &str| MethodRole::parse(role).unwrap().joins_threads();
+        assert!(["x give this", "x while 'a'", "x part 'a' | arg0"].into_iter().all(joins));
+        assert!(!["x run arg0", "x part result"].into_iter().any(joins));
     }
 
     #[test]

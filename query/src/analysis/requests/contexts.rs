@@ -16,11 +16,16 @@ use flow_codec::read::{EventKind, Methods, Stamp, TimelineEvent, Unwound, VisitT
 use flow_codec::{MethodId, Offset, ThreadId};
 
 use super::role_calls::{RoleCall, RoleCalls};
-use crate::analysis::operations::{Key as Object, key_of, value_of};
+use crate::analysis::operations::{Key as Object, first_of, key_of, value_of};
 use crate::text::ValueTexts;
 
 /// The preset whose roles say what the context of a thread is.
 pub(crate) const CONTEXT: &str = "context";
+
+/// The last field of a source that is the name of a class.
+const CLASS: &str = "class";
+/// The fixed text that joins those before and after it without a blank.
+const JOINS: &str = ".";
 
 /// A part of a thread in which a key has a value.
 #[derive(Clone, Debug)]
@@ -60,11 +65,28 @@ pub(crate) type MadeTexts = HashMap<Object, Rc<str>>;
 #[derive(Debug)]
 pub(crate) struct ThreadContexts {
     thread: ThreadId,
-    calls: RoleCalls<()>,
+    /// The open calls, and whether the value of a [`While`](PresetRole::While) has begun.
+    calls: RoleCalls<bool>,
     current: BTreeMap<Rc<str>, Current>,
     /// What was pushed, the last one last.
     pushed: Vec<Pushed>,
+    /// The keys that have a value while a call is open, the innermost call last.
+    during: Vec<During>,
     thrown: u64,
+}
+
+/// A key that has a value while a call is open.
+#[derive(Debug)]
+struct During {
+    key: Rc<str>,
+    /// How many frames are open with the call.
+    frames: usize,
+    since: Stamp,
+    thrown: u64,
+    /// The value of the key before.
+    before: Option<(Rc<str>, MethodId)>,
+    /// A part has given the key its value.
+    has_part: bool,
 }
 
 /// A value that was pushed.
@@ -140,10 +162,10 @@ impl<'a> FindContexts<'a> {
     }
 
     /// Ends a call that has a role.
-    fn finish(&mut self, call: RoleCall<()>, at: Stamp) {
+    fn finish(&mut self, call: RoleCall<bool>, at: Stamp) {
         let roles = Rc::clone(&self.roles);
         let Some(role) = roles.get(&call.method) else { return };
-        let text = |sources: &[TextSource]| self.text(sources, &call);
+        let text = |sources: &[TextSource]| self.text(sources, &call.values, call.method);
         match role.role() {
             PresetRole::Put if role.parameters().is_empty() => self.put_entries(role, &call, at),
             PresetRole::Only => self.put_entries(role, &call, at),
@@ -184,6 +206,13 @@ impl<'a> FindContexts<'a> {
                     self.set(key, before, call.begun);
                 }
             }
+            PresetRole::While => self.end_during(&call, at),
+            PresetRole::Part => {
+                let value = text(role.parameters()).map(|value| (value, call.method));
+                if let Some((key, value)) = text(role.text()).zip(value) {
+                    self.set_part(&key, value);
+                }
+            }
             PresetRole::Drop if role.text().is_empty() => self.drop_of_class(call.method, at),
             PresetRole::Drop => {
                 let elements = role.text().iter().find_map(|of| elements_of(of, &call.values));
@@ -206,8 +235,59 @@ impl<'a> FindContexts<'a> {
         }
     }
 
+    /// Gives a key its value while the topmost call is open, which has all its values now.
+    fn begin_during(&mut self) {
+        let open = self.of_thread.calls.open();
+        let Some(call) = self.of_thread.calls.last_mut().filter(|call| call.frames == open) else {
+            return;
+        };
+        let roles = Rc::clone(&self.roles);
+        let role = roles.get(&call.method).filter(|role| role.role() == PresetRole::While);
+        let (Some(role), false) = (role, std::mem::replace(&mut call.of, true)) else { return };
+        let (method, frames, since) = (call.method, call.frames, call.begun);
+        let values = std::mem::take(&mut call.values);
+        let text = |sources| self.text(sources, &values, method);
+        let (key, value) = (text(role.text()), text(role.parameters()));
+        let value = value.map(|value| (value, method));
+        let Some(key) = key else { return };
+        if let Some(around) = self.of_thread.during.iter().find(|around| around.key == key) {
+            if !self.of_thread.current.contains_key(&key) {
+                let since = around.since;
+                self.set(key, value, since);
+            }
+            return;
+        }
+        let before = self.of_thread.current.get(&key);
+        let before = before.map(|current| (current.value.clone(), current.by));
+        let thrown = self.of_thread.thrown;
+        let during = During { key: key.clone(), frames, since, thrown, before, has_part: false };
+        self.of_thread.during.push(during);
+        self.set(key, value, since);
+    }
+
+    /// Gives a key that has a value while a call is open another one for the whole call, unless a part did so before.
+    fn set_part(&mut self, key: &Rc<str>, (value, by): (Rc<str>, MethodId)) {
+        let mut around = self.of_thread.during.iter_mut();
+        let Some(during) = around.find(|during| during.key == *key && !during.has_part) else {
+            return;
+        };
+        during.has_part = true;
+        let (since, thrown) = (during.since, during.thrown);
+        self.of_thread.current.insert(key.clone(), Current { value, since, thrown, by });
+    }
+
+    /// Ends the value that a key had while a call was open.
+    fn end_during(&mut self, call: &RoleCall<bool>, at: Stamp) {
+        let is_of_call = |during: &mut During| during.frames == call.frames;
+        if let Some(During { key, before, .. }) = self.of_thread.during.pop_if(is_of_call) {
+            let left = (self.of_thread.calls.open() + 1).saturating_sub(call.frames) as u64;
+            let position = Position { exits: at.position.exits + left, ..at.position };
+            self.set(key, before, Stamp { position, ..at });
+        }
+    }
+
     /// Gives the keys of a map their values; of a role that sets all keys, others lose theirs.
-    fn put_entries(&mut self, role: &MethodRole, call: &RoleCall<()>, at: Stamp) {
+    fn put_entries(&mut self, role: &MethodRole, call: &RoleCall<bool>, at: Stamp) {
         let map = role.text().iter().find_map(|of| value_of(of, &call.values));
         let entries = match map {
             Some(Value::Content { content: ObjectContent::Entries { entries, .. }, .. }) => {
@@ -277,20 +357,47 @@ impl<'a> FindContexts<'a> {
         });
     }
 
-    /// The text that sources have in a call; none if one of them is null or not known.
-    fn text(&self, sources: &[TextSource], call: &RoleCall<()>) -> Option<Rc<str>> {
-        let mut texts = Vec::new();
+    /// The text that sources have in a call of a method; none if none of them has one.
+    fn text(
+        &self,
+        sources: &[TextSource],
+        values: &[CallValue],
+        method: MethodId,
+    ) -> Option<Rc<str>> {
+        let (mut text, mut is_joined) = (String::new(), true);
+        let mut has_value = sources.iter().all(|of| matches!(of, TextSource::Literal(_)));
         for source in sources {
-            let value = match source {
-                TextSource::Literal(text) => {
-                    texts.push(text.clone());
-                    continue;
-                }
-                TextSource::Value(..) => value_of(source, &call.values)?,
+            let part = match source {
+                TextSource::Literal(part) => Some(part.as_str().into()),
+                TextSource::Value(..) => self.text_of_source(source, values, method),
             };
-            texts.push(self.text_of(value, call.method)?.to_string());
+            let Some(part) = part else { continue };
+            has_value |= matches!(source, TextSource::Value(..));
+            let joins = &*part == JOINS && matches!(source, TextSource::Literal(_));
+            if !is_joined && !joins {
+                text.push(' ');
+            }
+            text.push_str(&part);
+            is_joined = joins;
         }
-        (!texts.is_empty()).then(|| texts.join(" ").into())
+        (has_value && !text.is_empty()).then(|| text.into())
+    }
+
+    /// The text that a value of a call has, or one in it.
+    fn text_of_source(
+        &self,
+        source: &TextSource,
+        values: &[CallValue],
+        method: MethodId,
+    ) -> Option<Rc<str>> {
+        if let TextSource::Value(of, fields) = source
+            && let Some((CLASS, fields)) = fields.split_last().map(|(last, rest)| (&**last, rest))
+        {
+            let source = TextSource::Value(*of, fields.to_vec());
+            let (class, _) = key_of(value_of(&source, values)?)?;
+            return self.methods.class(class?).map(Rc::from);
+        }
+        self.text_of(first_of(value_of(source, values)?)?, method)
     }
 
     /// The text of a value; none if it is null or not known.
@@ -326,6 +433,7 @@ impl ThreadContexts {
             calls: RoleCalls::default(),
             current: BTreeMap::new(),
             pushed: Vec::new(),
+            during: Vec::new(),
             thrown: 0,
         }
     }
@@ -333,15 +441,17 @@ impl ThreadContexts {
 
 impl VisitTimeline for FindContexts<'_> {
     fn enter(&mut self, method: MethodId, at: Stamp) -> bool {
+        self.begin_during();
         match self.roles.contains_key(&method) {
-            true => self.of_thread.calls.enter_role(method, at, ()),
+            true => self.of_thread.calls.enter_role(method, at, false),
             false => self.of_thread.calls.enter(),
         }
         true
     }
 
     fn exit(&mut self, count: NonZeroU64, at: Stamp, unwound: Option<&Unwound>) -> bool {
-        self.of_thread.thrown += u64::from(unwound.is_some());
+        self.begin_during();
+        self.of_thread.thrown += unwound.map_or(0, |_| count.get());
         self.leave(self.of_thread.calls.after_exits(count), at);
         true
     }
@@ -352,6 +462,7 @@ impl VisitTimeline for FindContexts<'_> {
             let TimelineEvent { position, time, calls, .. } = event;
             self.drop_those(Stamp { position, time, calls }, |_, _| true);
             self.of_thread.pushed.clear();
+            self.of_thread.during.clear();
             self.of_thread.calls.forget();
             return true;
         }

@@ -69,6 +69,11 @@ impl<T> RoleCalls<T> {
         self.calls.clear();
     }
 
+    /// The innermost open call.
+    pub(super) fn last_mut(&mut self) -> Option<&mut RoleCall<T>> {
+        self.calls.last_mut()
+    }
+
     /// The open calls.
     pub(super) fn iter(&self) -> impl Iterator<Item = &RoleCall<T>> {
         self.calls.iter()

@@ -303,6 +303,7 @@ impl<'a> ContentReader<'a> {
                 text(Some(texts::instant(ms.div_euclid(1_000), nanos)))
             }
             Known::Builder => text(self.builder(object)),
+            Known::Class => text(self.vm.readable_name(object)),
             Known::Uri => text(self.address(object, &known::URI_TEXT)),
             Known::Url => text(self.url(object)),
             Known::AtomicInteger => text(int(&known::ATOMIC_INTEGER).map(|n| n.to_string())),

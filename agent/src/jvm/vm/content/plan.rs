@@ -98,16 +98,16 @@ impl Vm<'_> {
     }
 
     fn new_plan(&self, recorder: &Recorder, class: jclass) -> Option<Plan> {
-        let ClassName { binary, hidden } = self.class_name(class)?;
+        let name = self.class_name(class)?;
+        let ClassName { binary, hidden } = &name;
         let loader = self.loader_of(class);
         let reads = match binary.strip_prefix('[') {
             Some(element) => Reads::Array(of_descriptor(element)),
-            None if hidden => Reads::Identity,
-            None => self.reads_of(recorder, class, &binary, loader.kind),
+            None if *hidden => Reads::Identity,
+            None => self.reads_of(recorder, class, binary, loader.kind),
         };
-        let is_redacted = recorder.methods().filter().redacts(&binary);
-        // The number of a hidden class differs from run to run.
-        let name = binary.split('/').next().unwrap_or_default().to_owned();
+        let is_redacted = recorder.methods().filter().redacts(binary);
+        let name = name.without_number().to_owned();
         let class = exceptions::class_of(recorder, Some((name, loader.label)));
         Some(Plan { class, is_redacted, reads })
     }
@@ -127,7 +127,7 @@ impl Vm<'_> {
         let mut next = self.superclass(class);
         let is_preset = self.has_preset_fields(recorder, name);
         let mut is_own = recorder.methods().may_have_fields_of(name, loader);
-        let (is_chosen, mut has_preset) = (is_own, is_preset);
+        let mut has_preset = is_preset;
         if is_own || is_preset {
             self.add_fields(recorder, class, name, &mut fields);
         }
@@ -152,10 +152,8 @@ impl Vm<'_> {
         }
         match fields.is_empty() && !is_record {
             true => Reads::Identity,
-            false => {
-                let at_any_depth = has_preset && !is_chosen;
-                Reads::Fields { is_record, fields, at_any_depth, has_preset }
-            }
+            // Also in a class of the application: a text needs them, however deep.
+            false => Reads::Fields { is_record, fields, at_any_depth: has_preset, has_preset },
         }
     }
 
