@@ -11,7 +11,7 @@ use crate::{on_every_engine, on_every_jdk, shown};
 
 /// What the main thread of `harness.Waits` waits for, by hand from its source: how, the class of the object, the nearest method,
 /// and the thread that holds the object.
-const EXPECTED: [(&str, &str, &str, &str); 9] = [
+const EXPECTED: [(&str, &str, &str, &str); 12] = [
     ("lock", "harness.Waits$Monitor", "entersMonitor", "holder"),
     ("wait", "harness.Waits$Monitor", "isNotified", ""),
     ("park", "java.util.concurrent.locks.ReentrantLock$NonfairSync", "locks", "owner"),
@@ -21,6 +21,9 @@ const EXPECTED: [(&str, &str, &str, &str); 9] = [
     ("network", "java.io.FileDescriptor", "reads", ""),
     ("network", "java.io.FileDescriptor", "accepts", ""),
     ("network", "java.io.FileDescriptor", "receives", ""),
+    ("network", "java.io.FileDescriptor", "reaches", ""),
+    ("network", "java.io.FileDescriptor", "sends", ""),
+    ("network", "java.io.FileDescriptor", "emits", ""),
 ];
 const CONDITION: &str = "java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject";
 

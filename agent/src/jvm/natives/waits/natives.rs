@@ -6,8 +6,9 @@
 //!
 //! A wrapper calls the function that it replaces, whatever happens, and so does one that is left when the recording has ended.
 //!
-//! Reads wait only if there is nothing to read, which is checked before. What files on a disk take is known afterwards: a read of
-//! at least [`LONG_READ_NS`] is a wait.
+//! Reads wait only if there is nothing to read, which is checked before. What files on a disk take is known afterwards: a read or
+//! write of at least [`LONG_NS`] is a wait. So is a write for which there is room, but not enough. A connection of a stream waits for
+//! an answer.
 
 #![expect(unsafe_code, reason = "functions that the JVM calls, and that call functions of the JVM")]
 
@@ -28,8 +29,8 @@ use crate::jvm::{Vm, state};
 use crate::lifecycle::Agent;
 use crate::sys::allocator;
 
-/// A read of a file that takes at least as long is a wait.
-const LONG_READ_NS: u64 = 100_000;
+/// A read or write that takes at least as long is a wait.
+const LONG_NS: u64 = 100_000;
 
 /// A native method that is wrapped.
 struct Wrapped {
@@ -132,6 +133,8 @@ enum Known {
     OnSocket(jobject),
     /// The call takes long, or does not.
     Afterwards(jobject),
+    /// The call takes long, or does not, and is of a socket, whatever the method is for.
+    AfterwardsOnSocket(jobject),
     /// The thread will not wait.
     Never,
 }
@@ -157,9 +160,10 @@ fn around<R>(
     };
     let (mut begun, mut later) = (None, None);
     let mut known = Some(known);
+    let on_socket = WaitKind::Network;
     with_vm(&mut |agent, vm| match known.take().map(|known| known(vm)) {
         Some(Known::OnSocket(file)) => {
-            begun = begin(vm, agent, WaitKind::Network, file, None, || None);
+            begun = begin(vm, agent, on_socket, file, None, || None);
         }
         Some(Known::Now(object)) => {
             begun = begin(vm, agent, kind, object, None, || holder(vm, kind, object));
@@ -167,14 +171,18 @@ fn around<R>(
                 vm.forget(object);
             }
         }
-        Some(Known::Afterwards(object)) => later = Some((object, agent.recorder().elapsed_ns())),
+        Some(Known::Afterwards(object)) => {
+            later = Some((kind, object, agent.recorder().elapsed_ns()));
+        }
+        Some(Known::AfterwardsOnSocket(file)) => {
+            later = Some((on_socket, file, agent.recorder().elapsed_ns()));
+        }
         _ => {}
     });
     let result = call();
-    if let Some((object, began_ns)) = later {
+    if let Some((kind, object, began_ns)) = later {
         with_vm(&mut |agent, vm| {
-            if agent.recorder().elapsed_ns().saturating_sub(began_ns) >= LONG_READ_NS
-                && !vm.has_thrown()
+            if agent.recorder().elapsed_ns().saturating_sub(began_ns) >= LONG_NS && !vm.has_thrown()
             {
                 begun = begin(vm, agent, kind, object, Some(began_ns), || None);
             }
@@ -234,61 +242,111 @@ wrapper!(sleep, SLEEP, (this, time: jlong) -> (), WaitKind::Sleep, |_, _, _| Kno
 wrapper!(poll, POLL, (this, file: jobject, events: jint, timeout: jlong) -> jint, WaitKind::Network,
     |_, _, file, _, timeout| if timeout == 0 { Known::Never } else { Known::Now(file) });
 wrapper!(accept, ACCEPT, (this, file: jobject, new: jobject, addresses: jobject) -> jint, WaitKind::Network,
-    |vm, _, file, _, _| read_of(vm, file, false));
+    |vm, _, file, _, _| transfer_of(vm, file, libc::POLLIN, false));
 wrapper!(accept_plain, ACCEPT_PLAIN, (this, new: jobject) -> (), WaitKind::Network,
     |vm, this, _| accept_of(vm, this));
 wrapper!(read_plain, READ_PLAIN, (this, file: jobject, array: jbyteArray, from: jint, bytes: jint, timeout: jint) -> jint,
-    WaitKind::Network, |vm, _, file, _, _, _, _| read_of(vm, file, false));
+    WaitKind::Network, |vm, _, file, _, _, _, _| transfer_of(vm, file, libc::POLLIN, false));
 wrapper!(select, SELECT, (this, epoll: jint, address: jlong, events: jint, timeout: jint) -> jint, WaitKind::Network,
     |_, _, _, _, _, timeout| if timeout == 0 { Known::Never } else { Known::Now(NOTHING) });
 wrapper!(read_socket, READ_SOCKET, (this, file: jobject, address: jlong, bytes: jint) -> jint, WaitKind::Network,
-    |vm, _, file, _, _| read_of(vm, file, false));
+    |vm, _, file, _, _| transfer_of(vm, file, libc::POLLIN, false));
 wrapper!(read_file, READ_FILE, (this, file: jobject, address: jlong, bytes: jint) -> jint, WaitKind::File,
-    |vm, _, file, _, _| read_of(vm, file, true));
+    |vm, _, file, _, _| transfer_of(vm, file, libc::POLLIN, true));
 wrapper!(read_at, READ_AT, (this, file: jobject, address: jlong, bytes: jint, at: jlong) -> jint, WaitKind::File,
-    |vm, _, file, _, _, _| read_of(vm, file, true));
+    |vm, _, file, _, _, _| transfer_of(vm, file, libc::POLLIN, true));
 wrapper!(read_stream, READ_STREAM, (this, array: jbyteArray, from: jint, bytes: jint) -> jint, WaitKind::File,
     |vm, this, _, _, _| read_of_stream(vm, this));
 wrapper!(read_random, READ_RANDOM, (this, array: jbyteArray, from: jint, bytes: jint) -> jint, WaitKind::File,
     |_, this, _, _, _| Known::Afterwards(this));
 
-/// Whether a read of a file descriptor waits. `is_file`: it may be one of a file, which is always ready.
-fn read_of(vm: &Vm<'_>, file: jobject, is_file: bool) -> Known {
-    match vm.number_of_file(file).filter(|number| will_wait(*number)) {
-        // JDK 11 reads channels of sockets like files.
-        Some(number) if is_file && is_socket(number) => Known::OnSocket(file),
-        Some(_) => Known::Now(file),
-        None if is_file => Known::Afterwards(file),
-        None => Known::Never,
+wrapper!(connect, CONNECT, (this, ipv6: jboolean, file: jobject, address: jobject, port: jint) -> jint, WaitKind::Network,
+    |vm, _, _, file, _, _| connect_of(vm, file));
+wrapper!(connect_plain, CONNECT_PLAIN, (this, address: jobject, port: jint, timeout: jint) -> (), WaitKind::Network,
+    |vm, this, _, _, _| connect_plain_of(vm, this));
+wrapper!(poll_connect, POLL_CONNECT, (this, file: jobject, timeout: jlong) -> jboolean, WaitKind::Network,
+    |_, _, file, timeout| if timeout == 0 { Known::Never } else { Known::Now(file) });
+wrapper!(write_plain, WRITE_PLAIN, (this, file: jobject, array: jbyteArray, from: jint, bytes: jint) -> (), WaitKind::Network,
+    |vm, _, file, _, _, _| transfer_of(vm, file, libc::POLLOUT, true));
+wrapper!(write_socket, WRITE_SOCKET, (this, file: jobject, address: jlong, bytes: jint) -> jint, WaitKind::Network,
+    |vm, _, file, _, _| transfer_of(vm, file, libc::POLLOUT, true));
+wrapper!(write_socket_all, WRITE_SOCKET_ALL, (this, file: jobject, address: jlong, count: jint) -> jlong, WaitKind::Network,
+    |vm, _, file, _, _| transfer_of(vm, file, libc::POLLOUT, true));
+wrapper!(write_file, WRITE_FILE, (this, file: jobject, address: jlong, bytes: jint) -> jint, WaitKind::File,
+    |vm, _, file, _, _| transfer_of(vm, file, libc::POLLOUT, true));
+wrapper!(write_file_all, WRITE_FILE_ALL, (this, file: jobject, address: jlong, count: jint) -> jlong, WaitKind::File,
+    |vm, _, file, _, _| transfer_of(vm, file, libc::POLLOUT, true));
+
+/// Whether a read or write of a file descriptor waits. `is_known_later`: it may do so though the file is ready for it, as those on a
+/// disk always are.
+fn transfer_of(vm: &Vm<'_>, file: jobject, for_what: libc::c_short, is_known_later: bool) -> Known {
+    let Some(number) = vm.number_of_file(file) else { return Known::Never };
+    // JDK 11 and 17 read and write channels of sockets like files.
+    let is_on_socket = || is_known_later && is_socket(number);
+    match (will_wait(number, for_what), is_known_later) {
+        (true, _) if is_on_socket() => Known::OnSocket(file),
+        (true, _) => Known::Now(file),
+        (false, true) if is_on_socket() => Known::AfterwardsOnSocket(file),
+        (false, true) => Known::Afterwards(file),
+        (false, false) => Known::Never,
     }
+}
+
+/// Whether to connect a socket waits: that of a stream does, for an answer, if it is a blocking one.
+fn connect_of(vm: &Vm<'_>, file: jobject) -> Known {
+    match vm.number_of_file(file).is_some_and(|file| is_blocking(file) && is_stream(file)) {
+        true => Known::OnSocket(file),
+        false => Known::Never,
+    }
+}
+
+/// Whether to connect a socket before JDK 13 waits, which it does for a time by itself.
+fn connect_plain_of(vm: &Vm<'_>, socket: jobject) -> Known {
+    vm.file_of_socket(socket).map_or(Known::Never, Known::OnSocket)
 }
 
 /// Whether an accept of a socket before JDK 13 waits: by a poll, so that the file itself never waits.
 fn accept_of(vm: &Vm<'_>, socket: jobject) -> Known {
     let file = vm.file_of_socket(socket);
-    let file = file.filter(|file| vm.number_of_file(*file).is_some_and(|file| !is_ready(file)));
+    let file = file
+        .filter(|file| vm.number_of_file(*file).is_some_and(|file| !is_ready(file, libc::POLLIN)));
     file.map_or(Known::Never, Known::Now)
 }
 
 /// Whether a read of a `FileInputStream` waits, which may be one of a pipe or terminal.
 fn read_of_stream(vm: &Vm<'_>, stream: jobject) -> Known {
-    match vm.number_of_stream(stream).is_some_and(will_wait) {
+    match vm.number_of_stream(stream).is_some_and(|file| will_wait(file, libc::POLLIN)) {
         true => Known::Now(stream),
         false => Known::Afterwards(stream),
     }
 }
 
-/// Returns whether a read of a file waits: there is nothing to read, and the file is one that waits.
-fn will_wait(file: i32) -> bool {
-    // SAFETY: has no preconditions; another file under this number does no harm.
-    !is_ready(file) && unsafe { libc::fcntl(file, libc::F_GETFL) } & libc::O_NONBLOCK == 0
+/// Returns whether a transfer waits: the file is not ready, and is one that waits.
+fn will_wait(file: i32, for_what: libc::c_short) -> bool {
+    !is_ready(file, for_what) && is_blocking(file)
 }
 
-/// Returns whether there is something to read, or an error.
-fn is_ready(file: i32) -> bool {
-    let mut asked = libc::pollfd { fd: file, events: libc::POLLIN, revents: 0 };
+fn is_blocking(file: i32) -> bool {
+    // SAFETY: has no preconditions; another file under this number does no harm.
+    unsafe { libc::fcntl(file, libc::F_GETFL) & libc::O_NONBLOCK == 0 }
+}
+
+/// Returns whether there is something to read or room to write, or an error.
+fn is_ready(file: i32, for_what: libc::c_short) -> bool {
+    let mut asked = libc::pollfd { fd: file, events: for_what, revents: 0 };
     // SAFETY: one structure, for the length of the call.
     unsafe { libc::poll(&raw mut asked, 1, 0) != 0 }
+}
+
+/// Returns whether a file is a socket with connections.
+fn is_stream(file: i32) -> bool {
+    let mut of_socket: i32 = 0;
+    let mut size: libc::socklen_t = 4;
+    let place = (&raw mut of_socket).cast();
+    // SAFETY: a place of this size for the result.
+    let failed =
+        unsafe { libc::getsockopt(file, libc::SOL_SOCKET, libc::SO_TYPE, place, &raw mut size) };
+    failed == 0 && of_socket == libc::SOCK_STREAM
 }
 
 fn is_socket(file: i32) -> bool {
@@ -320,7 +378,7 @@ static FIRST: [Wrapped; 4] = [
 ];
 
 /// Methods that are bound when they are called first.
-static LATER: [Wrapped; 14] = [
+static LATER: [Wrapped; 23] = [
     wrapped!(c"sun/nio/ch/Net", c"poll", c"(Ljava/io/FileDescriptor;IJ)I", poll, POLL),
     wrapped!(
         c"sun/nio/ch/Net",
@@ -391,4 +449,68 @@ static LATER: [Wrapped; 14] = [
     wrapped!(c"java/io/FileInputStream", c"readBytes", c"([BII)I", read_stream, READ_STREAM),
     wrapped!(c"java/io/RandomAccessFile", c"readBytes", c"([BII)I", read_random, READ_RANDOM),
     wrapped!(c"java/io/RandomAccessFile", c"readBytes0", c"([BII)I", read_random, READ_RANDOM),
+    wrapped!(
+        c"sun/nio/ch/Net",
+        c"connect0",
+        c"(ZLjava/io/FileDescriptor;Ljava/net/InetAddress;I)I",
+        connect,
+        CONNECT
+    ),
+    wrapped!(
+        c"sun/nio/ch/Net",
+        c"pollConnect",
+        c"(Ljava/io/FileDescriptor;J)Z",
+        poll_connect,
+        POLL_CONNECT
+    ),
+    // Sockets of streams, before JDK 13.
+    wrapped!(
+        c"java/net/PlainSocketImpl",
+        c"socketConnect",
+        c"(Ljava/net/InetAddress;II)V",
+        connect_plain,
+        CONNECT_PLAIN
+    ),
+    wrapped!(
+        c"java/net/SocketOutputStream",
+        c"socketWrite0",
+        c"(Ljava/io/FileDescriptor;[BII)V",
+        write_plain,
+        WRITE_PLAIN
+    ),
+    wrapped!(
+        c"sun/nio/ch/SocketDispatcher",
+        c"write0",
+        c"(Ljava/io/FileDescriptor;JI)I",
+        write_socket,
+        WRITE_SOCKET
+    ),
+    wrapped!(
+        c"sun/nio/ch/SocketDispatcher",
+        c"writev0",
+        c"(Ljava/io/FileDescriptor;JI)J",
+        write_socket_all,
+        WRITE_SOCKET_ALL
+    ),
+    wrapped!(
+        c"sun/nio/ch/FileDispatcherImpl",
+        c"write0",
+        c"(Ljava/io/FileDescriptor;JI)I",
+        write_file,
+        WRITE_FILE
+    ),
+    wrapped!(
+        c"sun/nio/ch/FileDispatcherImpl",
+        c"writev0",
+        c"(Ljava/io/FileDescriptor;JI)J",
+        write_file_all,
+        WRITE_FILE_ALL
+    ),
+    wrapped!(
+        c"sun/nio/ch/UnixFileDispatcherImpl",
+        c"write0",
+        c"(Ljava/io/FileDescriptor;JI)I",
+        write_file,
+        WRITE_FILE
+    ),
 ];

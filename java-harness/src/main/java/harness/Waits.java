@@ -19,6 +19,8 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 public final class Waits {
     private static final int MILLIS = 30;
+    /** More bytes than the system keeps for a connection. */
+    private static final int MUCH = 32 << 20;
     private static final Thread MAIN = Thread.currentThread();
 
     private Waits() {}
@@ -33,7 +35,7 @@ public final class Waits {
 
     public static void main(String[] args) throws Exception {
         int count = entersMonitor() + isNotified() + locks() + awaits() + takes() + sleeps() + reads() + accepts()
-            + receives();
+            + receives() + reaches() + sends() + emits();
         System.out.println("waited " + count);
     }
 
@@ -195,6 +197,61 @@ public final class Waits {
                 return read;
             }
         }
+    }
+
+    /** Waits for a server to accept: its queue is full until another thread takes a connection. */
+    private static int reaches() throws Exception {
+        try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            Socket first = new Socket(server.getInetAddress(), server.getLocalPort());
+            Socket second = new Socket(server.getInetAddress(), server.getLocalPort());
+            Thread acceptor = start("acceptor", () -> acceptsLater(server));
+            new Socket(server.getInetAddress(), server.getLocalPort()).close();
+            join(acceptor);
+            first.close();
+            second.close();
+            return 1;
+        }
+    }
+
+    private static void acceptsLater(ServerSocket server) throws Exception {
+        for (int times = 0; times < 10; times++) {
+            pause();
+        }
+        server.accept().close();
+        server.accept().close();
+    }
+
+    /** Waits until what it sends is read. */
+    private static int sends() throws Exception {
+        try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+                Socket client = new Socket(server.getInetAddress(), server.getLocalPort());
+                Socket accepted = server.accept()) {
+            Thread reader = start("reader", () -> readsAll(accepted));
+            client.getOutputStream().write(new byte[MUCH]);
+            join(reader);
+            return 1;
+        }
+    }
+
+    /** Waits until what it sends by a channel is read. */
+    private static int emits() throws Exception {
+        try (ServerSocketChannel server = ServerSocketChannel.open()) {
+            server.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+            try (SocketChannel client = SocketChannel.open(server.getLocalAddress());
+                    SocketChannel accepted = server.accept()) {
+                Thread reader = start("reader", () -> readsAll(accepted.socket()));
+                client.write(ByteBuffer.allocate(MUCH));
+                join(reader);
+                return 1;
+            }
+        }
+    }
+
+    private static void readsAll(Socket socket) throws Exception {
+        for (int times = 0; times < 10; times++) {
+            pause();
+        }
+        socket.getInputStream().readNBytes(MUCH);
     }
 
     private static void writes(Socket socket) throws Exception {
