@@ -57,9 +57,9 @@ pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<S
                     };
                     rows.iter().map(cell).collect::<Vec<_>>()
                 };
-                table.column("total", time(|times| times.total_ns).into_iter());
-                table.column("longest", time(|times| times.longest_ns).into_iter());
-                table.column("running", time(|times| times.running_ns).into_iter());
+                table.column("total", time(|times| times.total_ns));
+                table.column("longest", time(|times| times.longest_ns));
+                table.column("running", time(|times| times.running_ns));
             }
             table.column("function", rows.iter().map(|row| labels.cell(row.method)));
             table.print(out)?;
