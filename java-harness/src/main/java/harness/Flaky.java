@@ -67,6 +67,7 @@ public final class Flaky {
         Thread one = new Thread(() -> account.deposit(10), "one");
         Thread other = new Thread(() -> account.deposit(10), "other");
         one.start();
+        Chance.beforeOther();
         other.start();
         one.join();
         other.join();
@@ -164,6 +165,13 @@ public final class Flaky {
             fails = mode.equals("fail") || mode.equals("forced") && attempt == 1;
             read = new CountDownLatch(1);
             written = new CountDownLatch(1);
+        }
+
+        /** If the test is to pass, the second thread begins after the first one has written. */
+        static void beforeOther() throws InterruptedException {
+            if (decides && !fails) {
+                written.await();
+            }
         }
 
         /** The second thread reads after the first one has read, or has written. */
