@@ -207,8 +207,12 @@ impl GivesOfObject {
                 }
                 (Some(*give), is_left || self.possible > self.next)
             }
-            // It was handed over before the recording began.
-            Some(_) => (None, false),
+            // Another section, whose time is not known well, has taken its give; or it was handed over before the recording began.
+            Some(_) => {
+                let taken = self.all.get(..self.next).unwrap_or_default();
+                let give = taken.iter().rev().find(|give| may_come_first(give)).copied();
+                (give, give.is_some())
+            }
             // It runs again.
             None => (self.all.last().copied(), self.all.len() > 1),
         }
