@@ -34,14 +34,8 @@ pub(super) fn run(
     out: &mut Out,
 ) -> Result<Status, Failure> {
     let mut progress = Progress::new(source.bytes(), out);
-    let (request, title) = match (part.request, &part.context) {
-        (Some(call), _) => {
-            (source.traces.select_request(call, &mut progress)?, format!("request {call}"))
-        }
-        (None, Some(context)) => {
-            (source.traces.select_context(context, &mut progress)?, context.to_string())
-        }
-        (None, None) => return Ok(source.status),
+    let Some((request, title)) = source.choose_request(part, &mut progress)? else {
+        return Ok(source.status);
     };
     let Some(trace) = source.traces.first() else { return Ok(source.status) };
     expect_clock(args, trace)?;
@@ -125,12 +119,8 @@ impl<'a> Handed<'a> {
     fn title(&self, part: &RequestPart) -> String {
         let thread = part.thread_title(self.trace);
         let Some(given) = part.given() else { return thread };
-        let (from, to) = (given.given, given.taken);
-        let is_known = from.estimate_ns.is_some() && to.estimate_ns.is_some();
-        let later = match is_known {
-            true => format!(", {} later", bounded_duration(from.bounds.until(to.bounds))),
-            false => String::new(),
-        };
+        let later = given.delay().map(|delay| format!(", {} later", bounded_duration(delay)));
+        let later = later.unwrap_or_default();
         let guessed =
             if given.is_guessed { ", a guess: another call may have handed it over" } else { "" };
         format!("{thread}{later}{guessed}")

@@ -159,10 +159,14 @@ impl<'a> Calls<'a> {
     /// How the thread of an outermost row of a request is named there.
     pub(super) fn part_title(&self, row: &Row) -> Option<String> {
         self.request.as_ref()?;
-        let thread = self.thread_of(row).filter(|_| row.is_outermost)?;
-        let name = thread_title(self.trace, thread.file.id());
         let arrow = if self.forest.given(row.part).is_some() { "⇢ " } else { "" };
-        Some(format!("{arrow}{} ", escaped(&name)))
+        row.is_outermost.then(|| format!("{arrow}{} ", escaped(&self.thread_title(row))))
+    }
+
+    /// The thread of a row, by its id and name.
+    pub(super) fn thread_title(&self, row: &Row) -> String {
+        let thread = self.thread_of(row);
+        thread.map_or_else(String::new, |thread| thread_title(self.trace, thread.file.id()))
     }
 
     /// What is known of the times of a row.

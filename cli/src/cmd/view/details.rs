@@ -30,11 +30,7 @@ pub(super) fn details(calls: &Calls<'_>, row: &Row) -> Result<Vec<String>, Error
     lines.push(format!(
         "call {} of thread {}, depth {}, at offset {}{several}",
         grouped(row.number()),
-        escaped(
-            &calls
-                .thread_of(row)
-                .map_or_else(String::new, |of| thread_title(calls.trace, of.file.id()))
-        ),
+        escaped(&calls.thread_title(row)),
         grouped(row.node.place.frames),
         grouped(row.node.place.offset.get()),
     ));
@@ -74,12 +70,9 @@ pub(super) fn details(calls: &Calls<'_>, row: &Row) -> Result<Vec<String>, Error
 fn handed(calls: &Calls<'_>, given: &GivenBy) -> String {
     let call = given.call;
     let thread = thread_title(calls.trace, call.thread());
-    let (from, to) = (given.given, given.taken);
-    let is_known = from.estimate_ns.is_some() && to.estimate_ns.is_some();
-    let later = match is_known {
-        true => format!(", {} before it was taken", bounded_duration(from.bounds.until(to.bounds))),
-        false => String::new(),
-    };
+    let later =
+        given.delay().map(|delay| format!(", {} before it was taken", bounded_duration(delay)));
+    let later = later.unwrap_or_default();
     let guess =
         if given.is_guessed { "; a guess: another call may have handed it over" } else { "" };
     format!("handed over by call {} of thread {thread}{later}{guess}", grouped(call.number()))

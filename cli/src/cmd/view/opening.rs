@@ -31,21 +31,14 @@ impl Opened {
     pub(super) fn open(path: PathBuf, args: &ViewArgs) -> Result<Self, Failure> {
         let format = Format::Text;
         let mut source = Source::open(&SourceArgs { dir: path, format })?;
-        let mut part = args.part.clone();
         // Of some threads of a request, each is a tree of its own.
-        let is_tree = part.threads.patterns.is_empty();
-        let wanted = is_tree.then(|| (part.request.take(), part.context.take()));
+        let is_tree = args.part.threads.patterns.is_empty();
+        let mut part = args.part.clone();
+        if is_tree {
+            (part.request, part.context) = (None, None);
+        }
         source.choose_part(&part)?;
-        let traces = &mut source.traces;
-        let request = match wanted {
-            Some((Some(call), _)) => {
-                Some((traces.select_request(call, &mut ())?, format!("request {call}")))
-            }
-            Some((None, Some(context))) => {
-                Some((traces.select_context(&context, &mut ())?, context.to_string()))
-            }
-            _ => None,
-        };
+        let request = if is_tree { source.choose_request(&args.part, &mut ())? } else { None };
         Ok(Self { source, request })
     }
 }

@@ -14,9 +14,9 @@ use flow_codec::format::names;
 use flow_codec::read::Trace;
 use flow_query::Remark;
 use flow_query::open::{
-    Located, Traces, foreign_files, is_log, locate, lost, missing_text, without_names,
+    Located, Request, Traces, foreign_files, is_log, locate, lost, missing_text, without_names,
 };
-use flow_query::reading::Soundness;
+use flow_query::reading::{Listener, Soundness};
 use flow_query::select::{Tests, Threads};
 
 use super::flags::{PartArgs, SourceArgs, TestArgs, ThreadArgs};
@@ -161,6 +161,24 @@ impl Source {
         let selected = self.traces.select(&part.select());
         self.report_remarks();
         Ok(selected?)
+    }
+
+    /// Keeps what belongs to the selected request, or value of a context, of the only trace. Returns the request and how it is
+    /// named; `None` if nothing of this kind is selected.
+    pub(crate) fn choose_request(
+        &mut self,
+        part: &PartArgs,
+        listener: &mut impl Listener,
+    ) -> Result<Option<(Request, String)>, Failure> {
+        Ok(match (part.request, &part.context) {
+            (Some(call), _) => {
+                Some((self.traces.select_request(call, listener)?, format!("request {call}")))
+            }
+            (None, Some(context)) => {
+                Some((self.traces.select_context(context, listener)?, context.to_string()))
+            }
+            (None, None) => None,
+        })
     }
 
     /// Asks a question about the traces, and reports what was noticed meanwhile.

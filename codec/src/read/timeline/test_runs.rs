@@ -1,6 +1,6 @@
 //! The tests that a thread ran, by the test marks of its timeline.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
 use crate::format::marks::{Mark, Position};
@@ -48,13 +48,14 @@ impl TestRun {
         }
         runs.sort_by_key(|run| run.start_ns);
         let alone = alone(&runs);
+        let files: HashMap<_, _> = trace.files.iter().map(|file| (file.id, file)).collect();
         for (id, thread) in trace.threads.iter() {
             let Some(start) = thread.start_ns else { continue };
             let place = alone.partition_point(|(from, ..)| *from <= start);
             let around = place.checked_sub(1).and_then(|place| alone.get(place));
             let Some((_, to, run)) = around else { continue };
-            let is_over = |end: u64| end <= *to;
-            if !thread.end_ns.is_some_and(is_over) && !is_idle_after(trace, id, *to) {
+            let has_ended = thread.end_ns.is_some_and(|end| end <= *to);
+            if !has_ended && !files.get(&id).is_some_and(|file| is_idle_after(file, *to)) {
                 continue;
             }
             if let Some(run) = runs.get_mut(*run).filter(|run| run.thread != id) {
@@ -139,8 +140,7 @@ fn may_run_tests(file: &ThreadFile) -> bool {
 }
 
 /// Returns whether a thread did nothing after an instant, as far as its marks show.
-fn is_idle_after(trace: &Trace, thread: ThreadId, at_ns: u64) -> bool {
-    let Some(file) = trace.files.iter().find(|file| file.id == thread) else { return false };
+fn is_idle_after(file: &ThreadFile, at_ns: u64) -> bool {
     let Ok(Some(mut marks)) = file.marks() else { return false };
     // What follows this position happened later. The last time of a thread is at its end.
     let mut rest: Option<Position> = None;
@@ -357,7 +357,10 @@ mod tests {
             std::fs::write(dir.path().join(format!("thread-{thread}.marks")), bytes).unwrap();
         }
         let trace = Trace::open(dir.path()).unwrap();
-        let is_idle = |thread, at_ns| is_idle_after(&trace, ThreadId::new(thread), at_ns);
+        let is_idle = |thread: u64, at_ns| {
+            let file = trace.files().iter().find(|file| file.id() == ThreadId::new(thread));
+            file.is_some_and(|file| is_idle_after(file, at_ns))
+        };
         assert!(is_idle(1, 50) && is_idle(1, 30) && !is_idle(1, 19));
         assert!(!is_idle(2, 50) && is_idle(2, 90) && !is_idle(3, 50));
     }

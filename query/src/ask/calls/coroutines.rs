@@ -50,8 +50,7 @@ impl InTrace<'_> {
         mut each: impl FnMut(FoundCall) -> Result<(), E>,
     ) -> Result<Searched, E> {
         let (asked, trace) = (self.search.asked, self.trace);
-        let roles =
-            recorded_roles(trace, COROUTINES, "which call a resumption continues", "--coroutines")?;
+        let roles = recorded_coroutines(trace)?;
         let mut searched = Searched::default();
         let (mut coroutines, soundness) = find(trace, roles, listener);
         searched.reading(soundness);
@@ -78,6 +77,14 @@ impl InTrace<'_> {
         })?;
         Ok(searched)
     }
+}
+
+/// Returns the methods that say which call a resumption continues, with their roles.
+///
+/// # Errors
+/// That was not recorded.
+fn recorded_coroutines(trace: &Trace) -> Result<HashMap<MethodId, MethodRole>, Error> {
+    recorded_roles(trace, COROUTINES, "which call a resumption continues", "--coroutines")
 }
 
 /// Finds the coroutines of a trace by the roles of its methods.
@@ -116,7 +123,7 @@ pub(in crate::ask) fn coroutine_times(
     trace: &Trace,
     listener: &mut impl Listener,
 ) -> Option<HashMap<MethodId, CoroutineTimes>> {
-    let roles = recorded_roles(trace, COROUTINES, "", "").ok()?;
+    let roles = recorded_coroutines(trace).ok()?;
     let (coroutines, _) = find(trace, roles, listener);
     let conditions = Conditions { methods: trace.methods(), conditions: &[] };
     let mut times: HashMap<MethodId, CoroutineTimes> = HashMap::new();

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use flow_codec::format::marks::Position;
 use flow_codec::format::roles::{MethodRole, PresetRole};
-use flow_codec::read::{ThreadFile, Trace, When};
+use flow_codec::read::{Bounds, ThreadFile, Trace, When};
 use flow_codec::{MethodId, Offset, ThreadId};
 
 pub(crate) use self::reached::{LinkedPart, LinkedValue, Links, PartOf};
@@ -55,6 +55,15 @@ pub struct GivenBy {
     pub taken: When,
     /// Whether another call may have handed it over.
     pub is_guessed: bool,
+}
+
+impl GivenBy {
+    /// How long after the call the part began, if both times are known.
+    #[must_use]
+    pub fn delay(&self) -> Option<Bounds> {
+        let is_known = self.given.estimate_ns.is_some() && self.taken.estimate_ns.is_some();
+        is_known.then(|| self.given.bounds.until(self.taken.bounds))
+    }
 }
 
 /// Returns the methods that say what threads work for, with their roles.
