@@ -392,9 +392,9 @@ such as ×1,204, if flow record or flow check --index found them. A trace that i
 --own hide other calls, and their callees move up to their callers. Columns count shown calls only. Without an index, a \
 large thread is read once more for that.
 
---request and --context show one tree across threads: below a call is first what it handed to another thread, after ⇢ and the \
-name of that thread, then what it called. / and e search the thread of the chosen line. Tab shows the list of threads; one of \
-them alone is a tree of its own, as with --thread.
+--request and --context show one tree across threads. Below a call is first what it handed to another thread, with ⇢ and the \
+name of that thread, and then what it called. / and e search the thread of the chosen line. Tab shows the list of threads; a thread \
+of the list, or of --thread, is a tree of its own.
 
 Durations are estimates. ~ marks an imprecise one, whose possible range is wider than half the value; d shows the range. \
 A line of several calls shows the time from the start of the first to the end of the last. Self time is empty for calls with \

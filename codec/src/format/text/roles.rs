@@ -16,7 +16,7 @@
 //! | `send` | is an operation, like `run`, but counts inside a `run`, too |
 //! | `made` | makes its result, an object with that text |
 //! | `set` | sets a parameter of `this`: the sources before ` \| ` are its number or name, the one after it its value |
-//! | `part` | has a part of the text of the operation that it is in; with a key, gives that of the `while` that it is in its value |
+//! | `part` | has a part of the text of the operation that it is in; with a key, its value becomes that of the `while` around it |
 //! | `give` | hands an object, the source, to another thread, which runs it once |
 //! | `keep` | hands an object over; whenever it is run later, that belongs to this call |
 //! | `take` | runs an object that was handed over |
