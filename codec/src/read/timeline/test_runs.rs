@@ -1,6 +1,6 @@
 //! The tests that a thread ran, by the test marks of its timeline.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use crate::format::marks::{Mark, Position};
@@ -30,7 +30,8 @@ pub struct TestRun {
     pub end_ns: Option<u64>,
     /// What is left of it, if its calls were left out.
     pub left_out: Option<LeftOut>,
-    /// Threads that began while this test, and no other, was running, and did nothing after it: their work counts as the test's.
+    /// Threads that began while this test, and no other, was running, did nothing after it and ran no test of their own: their
+    /// work counts as the test's.
     /// Whether a thread has ended does not matter, because that is up to the scheduler: a pool may be shut down, or not.
     pub helpers: Vec<ThreadId>,
 }
@@ -49,7 +50,8 @@ impl TestRun {
         runs.sort_by_key(|run| run.start_ns);
         let alone = alone(&runs);
         let files: HashMap<_, _> = trace.files.iter().map(|file| (file.id, file)).collect();
-        for (id, thread) in trace.threads.iter() {
+        let run_tests: HashSet<_> = runs.iter().map(|run| run.thread).collect();
+        for (id, thread) in trace.threads.iter().filter(|(id, _)| !run_tests.contains(id)) {
             let Some(start) = thread.start_ns else { continue };
             let place = alone.partition_point(|(from, ..)| *from <= start);
             let around = place.checked_sub(1).and_then(|place| alone.get(place));
@@ -58,7 +60,7 @@ impl TestRun {
             if !has_ended && !files.get(&id).is_some_and(|file| is_idle_after(file, *to)) {
                 continue;
             }
-            if let Some(run) = runs.get_mut(*run).filter(|run| run.thread != id) {
+            if let Some(run) = runs.get_mut(*run) {
                 run.helpers.push(id);
             }
         }
@@ -339,23 +341,30 @@ mod tests {
         assert_eq!(found(3, &[0, 99]), [Some(0), Some(0)]);
     }
 
+    /// Writes a thread that makes a call between any two of its marks, which have the offsets 2, 4, 6 and so on.
+    fn write_thread(dir: &std::path::Path, thread: u64, marks: &[Mark]) {
+        let events = [0x80, 0x00].repeat(marks.len());
+        std::fs::write(dir.join(format!("thread-{thread}.flow")), events).unwrap();
+        let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
+        for (offset, mark) in (2..).step_by(2).zip(marks) {
+            encoder.encode(Position::before(Offset::new(offset)), mark, &mut bytes);
+        }
+        encoder.finish(&mut bytes);
+        std::fs::write(dir.join(format!("thread-{thread}.marks")), bytes).unwrap();
+    }
+
+    fn time(by_ns: u64, from_ns: u64) -> Mark {
+        Mark::Time { by_ns, from_ns, ran_us: None }
+    }
+
     #[test]
     fn a_thread_that_does_nothing_after_a_test_helped_it() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("ids.properties"), "a.B#m()V=0\n").unwrap();
-        let time = |offset, by_ns, from_ns| (offset, Mark::Time { by_ns, from_ns, ran_us: None });
         // Calls until 30, then nothing; the same, and a call between 90 and 95.
-        let times = [time(2, 20, 30), time(4, 30, 90), time(6, 95, 95)];
-        for (thread, marks) in [(1, &times[..2]), (2, &times[..])] {
-            let events = [0x80, 0x00].repeat(marks.len());
-            std::fs::write(dir.path().join(format!("thread-{thread}.flow")), events).unwrap();
-            let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
-            for (offset, mark) in marks {
-                encoder.encode(Position::before(Offset::new(*offset)), mark, &mut bytes);
-            }
-            encoder.finish(&mut bytes);
-            std::fs::write(dir.path().join(format!("thread-{thread}.marks")), bytes).unwrap();
-        }
+        let times = [time(20, 20), time(30, 90), time(95, 95)];
+        write_thread(dir.path(), 1, &times[..2]);
+        write_thread(dir.path(), 2, &times);
         let trace = Trace::open(dir.path()).unwrap();
         let is_idle = |thread: u64, at_ns| {
             let file = trace.files().iter().find(|file| file.id() == ThreadId::new(thread));
@@ -363,6 +372,35 @@ mod tests {
         };
         assert!(is_idle(1, 50) && is_idle(1, 30) && !is_idle(1, 19));
         assert!(!is_idle(2, 50) && is_idle(2, 90) && !is_idle(3, 50));
+    }
+
+    #[test]
+    fn a_thread_that_runs_tests_helps_no_other_test() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("ids.properties"), "a.B#m()V=0\n").unwrap();
+        let mark = |outcome, name: &str| {
+            let (name, detail) = (name.to_owned(), String::new());
+            Mark::Test(TestMark { outcome, name, detail })
+        };
+        let (begun, passed) = (None, Some(Outcome::Passed));
+        let one = [time(10, 10), mark(begun, "a"), time(90, 90), mark(passed, "a"), time(95, 95)];
+        write_thread(dir.path(), 1, &one);
+        // Both begin during the test and make their calls at 50; the second one runs a test.
+        let two = [time(50, 50), time(50, 80), time(80, 80), time(80, 80)];
+        write_thread(dir.path(), 2, &two);
+        write_thread(dir.path(), 3, &[time(50, 50), mark(begun, "b"), mark(passed, "b")]);
+        let started = |id, at_ns| {
+            format!(
+                r#"{{"event":"start","id":{id},"name":"","daemon":false,"virtual":false,"at_ns":{at_ns}}}"#
+            )
+        };
+        let threads = [started(1, 1), started(2, 20), started(3, 20)].join("\n") + "\n";
+        std::fs::write(dir.path().join("threads.jsonl"), threads).unwrap();
+        let (runs, errors) = TestRun::read_all(&Trace::open(dir.path()).unwrap());
+        assert!(errors.is_empty(), "{errors:?}");
+        let helpers: Vec<_> =
+            runs.iter().map(|run| (run.name.as_str(), &run.helpers[..])).collect();
+        assert_eq!(helpers, [("a", &[ThreadId::new(2)][..]), ("b", &[])]);
     }
 
     #[test]
