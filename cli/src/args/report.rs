@@ -95,6 +95,12 @@ pub(crate) struct ReportViewArgs {
     /// tree without what only passes resumptions on, so that each is directly below what caused it.
     #[arg(long, group = "instead", conflicts_with = "samples")]
     pub(crate) coroutines: bool,
+    /// Show how long half of the calls of each method lasted at most, 90 and 99 of 100, and the longest
+    ///
+    /// Of calls that ended. Durations of microseconds need a recording with flow record --clock exact; others are known between
+    /// two bounds. The methods with the longest 99th percentile come first.
+    #[arg(long, group = "instead", conflicts_with_all = ["tree", "samples"])]
+    pub(crate) percentiles: bool,
     /// Show methods that were recorded and never called: in none of the JVMs and, with --test, by none of the tests
     ///
     /// Methods of classes that no JVM loaded are not known.
@@ -108,7 +114,7 @@ pub(crate) struct ReportViewArgs {
     /// Write that page, to a temporary file without --html, and open it: with $BROWSER, or else on a desktop
     /// with xdg-open
     #[arg(long, conflicts_with_all = ["callers", "callees", "paths", "lines", "exceptions", "coroutines"])]
-    #[arg(conflicts_with_all = ["never_called", "waits"])]
+    #[arg(conflicts_with_all = ["never_called", "percentiles", "waits"])]
     #[arg(conflicts_with_all = ["tree", "samples", "format"])]
     pub(crate) open: bool,
 }
@@ -158,10 +164,13 @@ impl ReportArgs {
 
     /// Returns whether the view is one of samples, too: methods as a list or a tree, or lines.
     pub(crate) fn can_show_samples(&self) -> bool {
-        let ReportViewArgs { paths, exceptions, waits, coroutines, never_called, sources, .. } =
-            &self.view;
-        let is_table = *exceptions || waits.is_some() || *coroutines || *never_called;
-        let is_of_calls = paths.is_some() || is_table || !sources.is_empty();
+        let view = &self.view;
+        let is_table = view.exceptions
+            || view.waits.is_some()
+            || view.coroutines
+            || view.percentiles
+            || view.never_called;
+        let is_of_calls = view.paths.is_some() || is_table || !view.sources.is_empty();
         !is_of_calls && !self.writes_page()
     }
 
@@ -205,6 +214,8 @@ impl ReportArgs {
             return expect("--never-called", &self.given(), &["--max", "--verbose"]);
         } else if view.exceptions {
             ("--exceptions", &["--max"])
+        } else if view.percentiles {
+            ("--percentiles", &["--max"])
         } else if view.waits.is_some() {
             ("--waits", &["--max"])
         } else if view.paths.is_some() {

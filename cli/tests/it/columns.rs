@@ -12,8 +12,8 @@ use flow_query::rows::{
     ColumnKind, ContextRow, CoroutineCallRow, CoroutineRow, ExactRow, ExceptionColumns, FindRow,
     FindingRow, FlakyRow, FrameRow, GraphRow, GrepRow, IndexRow, InfoRow, LineRow, LockRow,
     MarkRow, MethodRow, NeverCalledRow, NoteRow, OperationCallRow, OperationRow, OverviewRow,
-    PathColumns, ReachedRow, RefreshRow, Row, RunRow, ShapeRow, SlowRow, StepRow, SumRow,
-    TestColumns, ThreadRow, WaitRow,
+    PathColumns, PercentileRow, ReachedRow, RefreshRow, Row, RunRow, ShapeRow, SlowRow, StepRow,
+    SumRow, TestColumns, ThreadRow, WaitRow,
 };
 use tempfile::TempDir;
 
@@ -32,7 +32,7 @@ const TRACE: &str = "the directory, relative to the one that was named; `.` if i
 
 /// The sections whose tables are those of rows, with the line above the table if there are several; the columns; and what
 /// the column `trace` is, if there is one.
-const TABLES: [(&str, &[Column], Option<&str>); 40] = [
+const TABLES: [(&str, &[Column], Option<&str>); 41] = [
     ("flow info|JSON has an object per trace:", InfoRow::COLUMNS, Some(TRACE)),
     ("flow info|CSV has a row per thread:", ThreadRow::COLUMNS, Some("as for JSON")),
     ("flow info --all", RunRow::COLUMNS, None),
@@ -51,6 +51,7 @@ const TABLES: [(&str, &[Column], Option<&str>); 40] = [
     ("flow report --exceptions", ExceptionColumns::COLUMNS, Some(AS_INFO)),
     ("flow report --waits", WaitRow::COLUMNS, Some(AS_INFO)),
     ("flow report --coroutines", CoroutineRow::COLUMNS, Some(AS_INFO)),
+    ("flow report --percentiles", PercentileRow::COLUMNS, Some(AS_INFO)),
     ("flow report --never-called", NeverCalledRow::COLUMNS, Some(AS_INFO)),
     ("flow calls --slowest", SlowRow::COLUMNS, Some(AS_INFO)),
     ("flow calls --coroutines", CoroutineCallRow::COLUMNS, Some(AS_INFO)),
@@ -261,6 +262,7 @@ pub(crate) fn verbs(other: &str) -> Vec<(&'static str, Vec<&str>)> {
         ("flow report --exceptions", vec!["report", "--exceptions"]),
         ("flow report --waits", vec!["report", "--waits"]),
         ("flow report --coroutines", vec!["report", "--coroutines"]),
+        ("flow report --percentiles", vec!["report", "--percentiles"]),
         ("flow report --never-called", vec!["report", "--never-called"]),
         ("flow calls --slowest", vec!["calls", "--slowest", "3"]),
         ("flow calls --coroutines", vec!["calls", "--coroutines", "--max", "5"]),

@@ -467,6 +467,34 @@ fn the_slowest_calls_come_with_their_callers() {
 }
 
 #[test]
+fn percentiles_are_durations_of_calls_that_ended() {
+    let dir = exact();
+    let run = flow(&["report", "--percentiles"], dir.path());
+    assert_eq!(
+        (run.out.as_str(), run.code),
+        (
+            "5 calls of 3 methods\n\n\
+             calls      p50      p90      p99      max  method\n    \
+                 1  9.00 ms  9.00 ms  9.00 ms  9.00 ms  com.app.Main.main(String[])\n    \
+                 2  1.00 ms  5.00 ms  5.00 ms  5.00 ms  com.app.Main.work(int)\n    \
+                 2  1.00 ms  1.00 ms  1.00 ms  1.00 ms  com.app.Main$Job.<init>()\n",
+            Some(0)
+        ),
+        "{}",
+        run.err
+    );
+    let args = ["report", "--percentiles", "--include", "**#work", "--format", "json"];
+    let line: serde_json::Value = serde_json::from_str(&flow(&args, dir.path()).out).unwrap();
+    let keys = ["calls", "p50_from_ns", "p50_by_ns", "p90_from_ns", "max_by_ns"];
+    assert_eq!(keys.map(|key| line[key].as_u64().unwrap()), [2, MS, MS, 5 * MS, 5 * MS]);
+    let run = flow(&["report", "--percentiles"], bare(MAIN).path());
+    assert_eq!(run.code, Some(1), "{}", run.out);
+    assert!(run.err.contains("no times were recorded"), "{}", run.err);
+    let run = flow(&["report", "--percentiles", "--sort", "self"], dir.path());
+    assert_eq!(run.code, Some(2), "{}", run.err);
+}
+
+#[test]
 fn replay_without_times_shows_where_an_exception_leaves_calls() {
     let dir = exact();
     let expected = "thread 1

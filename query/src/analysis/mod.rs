@@ -5,6 +5,7 @@
 //! | How often was each method called, and how much happened in it? | [`Report`] |
 //! | Where did the calls go? The calling-context tree: calls with the same methods on the stack are one path. | [`Graph`], then [`PathTree`]; from shapes the largest paths alone: [`LargestPaths`] |
 //! | How long did each method run? Where did the time go? | [`TimedReport`], [`Graph`] weighed by [`TimeWeight`] |
+//! | How long did half of a method's calls last, and how long did 99 of 100? | [`Percentiles`] |
 //! | Which calls lasted longest? | [`Slowest`] |
 //! | The same, for the calls made in chosen methods only | [`Rooted`] around a [`Graph`] |
 //! | Who calls a method, and whom does it call? | [`Edges`]; as a tree, with times, [`PathTree::callers`], [`PathTree::callees`] |
@@ -21,7 +22,7 @@
 //!
 //! All but [`Diff`] receive the events of one thread after the other, each followed by `end_thread`: records
 //! ([`Visit`](flow_codec::read::Visit)), for times from a [`Pass`](flow_codec::read::Pass) whose clock they share;
-//! [`Slowest`] and [`Exceptions`] the events of a [`Timeline`](flow_codec::read::Timeline). None opens a file.
+//! [`Percentiles`], [`Slowest`] and [`Exceptions`] the events of a [`Timeline`](flow_codec::read::Timeline). None opens a file.
 
 mod by_method;
 mod by_path;
@@ -39,7 +40,10 @@ mod sampled;
 mod slowest;
 mod waits;
 
-pub use by_method::{EdgeRow, Edges, Precision, Report, ReportRow, Side, SumsOf, TimedReport};
+pub use by_method::{
+    EdgeRow, Edges, PercentileRow, Percentiles, Precision, Report, ReportRow, Side, SumsOf,
+    TimedReport,
+};
 pub(crate) use by_path::StackSums;
 pub use by_path::{
     CallWeight, Graph, LargestPaths, PathId, PathLimits, PathNode, PathRow, PathTree, Paths, ROOT,

@@ -70,7 +70,7 @@ fn read_pass<V: Visit>(
 }
 
 /// Passes the events of a thread to a visitor, ends the thread, and takes the damage of its marks, too.
-pub(crate) fn read_thread<V: VisitTimeline>(
+pub fn read_thread<V: VisitTimeline>(
     file: &ThreadFile,
     timeline: Result<Timeline<'_>, Error>,
     progress: &mut impl Listener,

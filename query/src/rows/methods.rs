@@ -18,6 +18,25 @@ crate::rows! {
         weight: WeightColumns,
     }
 
+    /// How long the calls of a method lasted.
+    pub struct PercentileRow<'a> {
+        /// the method
+        #[serde(flatten)]
+        method: MethodColumns<'a>,
+        /// how many of its calls ended
+        calls: u64,
+        p50_from_ns: u64,
+        p50_by_ns: Option<u64>,
+        p90_from_ns: u64,
+        p90_by_ns: Option<u64>,
+        p99_from_ns: u64,
+        /// how long half of them lasted at most, 90 of 100, and 99 of 100: at least `from`, and at most `by`, if that is known
+        p99_by_ns: Option<u64>,
+        max_from_ns: u64,
+        /// how long the longest of them lasted
+        max_by_ns: Option<u64>,
+    }
+
     /// A suspend function of Kotlin.
     pub struct CoroutineRow<'a> {
         /// the function

@@ -32,7 +32,9 @@ pub use infos::{InfoRow, MarkCounts, RunRow, ThreadRow};
 pub use method::{
     GroupColumns, MethodColumns, NameColumns, PlaceColumns, RowNames, ThreadNameColumns,
 };
-pub use methods::{CoroutineRow, ExceptionColumns, LineRow, MethodRow, NeverCalledRow, WaitRow};
+pub use methods::{
+    CoroutineRow, ExceptionColumns, LineRow, MethodRow, NeverCalledRow, PercentileRow, WaitRow,
+};
 pub use paths::{FrameRow, GraphRow, PathColumns, StepRow};
 pub use reports::{ActiveMethodRow, ActiveThreadRow, CallRow, NoteRow, RefreshRow, SumRow};
 use serde::Serialize;

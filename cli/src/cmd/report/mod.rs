@@ -11,6 +11,7 @@ mod lines;
 mod marked;
 mod never_called;
 mod paths;
+mod percentiles;
 mod recorded_lines;
 mod sums;
 mod table;
@@ -66,6 +67,9 @@ pub(crate) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     }
     if args.view.coroutines {
         return coroutines::run(&source, args, out);
+    }
+    if args.view.percentiles {
+        return percentiles::run(&source, args, out);
     }
     if args.view.never_called {
         return never_called::run(&source, args, out);
