@@ -127,6 +127,7 @@ impl Options {
         let ids = id_source(&settings)?;
         let log = level(&settings)?;
         let format = event_format(&settings)?;
+        value("quick").map(parse_bool).transpose()?;
         let sampling = parse_sampling(value("sample"), value("sample-clock"), value("max-frames"))?;
         let engine = engine(&settings, sampling.as_ref())?;
         let clock = clock(&settings, engine, format)?;

@@ -22,7 +22,7 @@ const fn key(name: &'static str, form: &'static str, about: &'static str) -> Key
 }
 
 /// All keys.
-pub const KEYS: [Key; 53] = [
+pub const KEYS: [Key; 54] = [
     key("out", "a directory, or a file whose name ends in .flowtrace", "where the trace goes"),
     key("earlier", "how many earlier traces to keep, from 0 to 99", "earlier traces that are kept"),
     key(
@@ -102,6 +102,11 @@ pub const KEYS: [Key; 53] = [
         "values-depth",
         "a number from 0 to 5",
         "how deep elements, entries and fields of objects are recorded",
+    ),
+    key(
+        "quick",
+        "true or false",
+        "whether the JVM uses only its first compiler, for verbs that read",
     ),
     key(
         "own",

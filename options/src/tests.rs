@@ -152,7 +152,7 @@ fn mistakes_are_reported_in_one_line_with_place_and_remedy() {
         (
             "zzz=1",
             "unknown option 'zzz' (agent options); known are out, earlier, keep, rotate, snapshot-on, stream, \
-           stream-token, overflow, target, include, exclude, lines, lines-once, calls, values, instructions, fields, exceptions, waits, presets, presets-file, redact, max-value, values-depth, own, constructors, synthetic, natives, skip, engine, sample, sample-clock, max-frames, format, compress, clock, order, ids, \
+           stream-token, overflow, target, include, exclude, lines, lines-once, calls, values, instructions, fields, exceptions, waits, presets, presets-file, redact, max-value, values-depth, quick, own, constructors, synthetic, natives, skip, engine, sample, sample-clock, max-frames, format, compress, clock, order, ids, \
           optimize, chunk, max-size, min-free, start, only-main, api, journal, durability, overload, command, log, debug, config, onerror",
         ),
         ("out", "'out' (agent options): expected key=value; did you mean 'out=…'?"),

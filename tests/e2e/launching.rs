@@ -28,6 +28,40 @@ fn java(jdk: &Jdk) -> String {
 }
 
 #[test]
+fn quick_recordings_use_the_first_compiler_and_say_so() {
+    on_every_jdk(|jdk| {
+        let (java, classes) = (java(jdk), classes());
+        let program = [&java, "-XX:+PrintFlagsFinal", "-cp", &classes, "harness.Valued"];
+        let level = |output: &Output| -> String {
+            let flags = String::from_utf8_lossy(&output.stdout);
+            let flag = flags.lines().find(|line| line.contains(" TieredStopAtLevel "));
+            flag.unwrap().split_whitespace().nth(3).unwrap().to_owned()
+        };
+        // By an argument of java, and by the environment.
+        for command in [&program[..], &[&["env"], &program[..]].concat()] {
+            let dir = tempfile::tempdir().unwrap();
+            let trace = dir.path().join("flow-trace");
+            let include = ["--include", "harness.Valued"];
+            let usual = record(dir.path(), &include, command);
+            assert_eq!(level(&usual), "4", "{}", errors(&usual));
+            assert!(!shown(&["report"], &trace).contains("--quick"));
+            let quick = record(dir.path(), &[&["--quick"], &include[..]].concat(), command);
+            assert_eq!((level(&quick).as_str(), quick.status.code()), ("1", usual.status.code()));
+            assert_eq!(manifest(&trace)["options"]["quick"], "true");
+            let report = shown(&["report"], &trace);
+            assert!(
+                report.contains("recorded with --quick: code of the JVM's first compiler"),
+                "{report}"
+            );
+        }
+        let other = [&java, "-XX:TieredStopAtLevel=3", "-cp", &classes, "harness.Valued"];
+        let output = record(tempfile::tempdir().unwrap().path(), &["--quick"], &other);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(errors(&output).contains("--quick: the JVM gets an option with TieredStopAtLevel"));
+    });
+}
+
+#[test]
 fn patterns_that_match_nothing_are_reported() {
     on_every_jdk(|jdk| {
         let dir = tempfile::tempdir().unwrap();

@@ -43,6 +43,13 @@ pub(crate) struct RecordArgs {
     #[arg(help_heading = HOW)]
     #[arg(long, value_name = "TIME", value_parser = nanoseconds)]
     pub(crate) timeout: Option<u64>,
+    /// Let JVMs use only their first compiler (-XX:TieredStopAtLevel=1): shorter for most test runs, longer for long computations
+    ///
+    /// Recorded code takes long to compile. The first compiler is much faster, and its code slower. Times in the trace are
+    /// those of its code, and flow report says so.
+    #[arg(help_heading = HOW)]
+    #[arg(long)]
+    pub(crate) quick: bool,
     /// The command to run
     #[arg(value_name = "CMD", required = true, trailing_var_arg = true)]
     #[arg(value_hint = ValueHint::CommandWithArguments)]

@@ -73,14 +73,19 @@ pub(crate) fn no_samples(trace: &Trace) -> Failure {
 
 /// Describes the precision of times that were added up.
 pub(crate) fn precision_note(trace: &Trace, unit: Unit) -> String {
-    if unit == Unit::Cpu {
-        return format!("cpu and self are CPU time; {}", samples_note(trace));
-    }
-    if trace.timing().0 == Timing::Exact {
-        return EXACT_NOTE.to_owned();
-    }
-    samples_note(trace)
+    let note = match unit {
+        Unit::Cpu => format!("cpu and self are CPU time; {}", samples_note(trace)),
+        _ if trace.timing().0 == Timing::Exact => EXACT_NOTE.to_owned(),
+        _ => samples_note(trace),
+    };
+    let options = trace.manifest().map(|manifest| &manifest.options);
+    let quick =
+        options.and_then(|options| options.get("quick")).is_some_and(|quick| quick == "true");
+    if quick { format!("{note}; {QUICK_NOTE}") } else { note }
 }
+
+/// What times are those of, if the JVM used only its first compiler.
+const QUICK_NOTE: &str = "recorded with --quick: code of the JVM's first compiler, in which long computations take longer";
 
 /// The precision of times that were not sampled.
 const EXACT_NOTE: &str = "times are those of each event, with the cost of measuring them; a method without calls and loops \

@@ -33,10 +33,18 @@ pub(super) fn expect_gradle(command: &[OsString]) -> Result<(), Failure> {
     )))
 }
 
-/// An init script that loads the agent into each JVM that runs tests or a program, with these environment
-/// variables. It works with Gradle 4.4 to 9. While a task runs, it accesses neither the project nor the
+/// An init script that loads the agent into each JVM that runs tests or a program, with an option before all others and these
+/// environment variables. It works with Gradle 4.4 to 9. While a task runs, it accesses neither the project nor the
 /// script, as a configuration cache requires.
-pub(super) fn init_script(agent: &str, variables: &[(&str, OsString)]) -> Result<String, Failure> {
+pub(super) fn init_script(
+    agent: &str,
+    first: Option<&str>,
+    variables: &[(&str, OsString)],
+) -> Result<String, Failure> {
+    // Options of the build come later, and count.
+    let first = first.map_or_else(String::new, |option| {
+        format!("                jvmArgs = [{}] + jvmArgs\n", text(option))
+    });
     let mut environment = String::new();
     for (name, value) in variables {
         let value = as_text(Path::new(OsStr::new(value)))?;
@@ -54,7 +62,7 @@ allprojects {{
             outputs.doNotCacheIf('it is recorded') {{ true }}
             // Last of all: until then a build may replace the arguments.
             doFirst {{
-                jvmArgs {agent}
+{first}                jvmArgs {agent}
 {environment}            }}
         }}
     }}
@@ -88,9 +96,11 @@ mod tests {
     fn every_string_is_one_groovy_string() {
         let script = init_script(
             "-agentpath:/it's/lib.so=out=/a\\b,include=a$b.**",
+            Some("-XX:One"),
             &[("FLOW_SESSION", "1\n'; System.exit(1)".into())],
         )
         .unwrap();
+        assert!(script.contains("  jvmArgs = ['-XX:One'] + jvmArgs\n"), "{script}");
         assert!(script.contains(r"  jvmArgs '-agentpath:/it\'s/lib.so=out=/a\\b,include=a$b.**'"));
         assert!(
             script.contains(r"  environment 'FLOW_SESSION', '1\n\'; System.exit(1)'"),
@@ -100,7 +110,7 @@ mod tests {
 
     #[test]
     fn braces_of_the_script_are_closed() {
-        let script = init_script("-agentpath:/lib.so", &[]).unwrap();
+        let script = init_script("-agentpath:/lib.so", None, &[]).unwrap();
         assert_eq!(script.matches('{').count(), script.matches('}').count(), "{script}");
     }
 

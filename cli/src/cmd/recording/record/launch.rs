@@ -1,7 +1,7 @@
 //! The command with the changes that load the agent into its JVMs.
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::time::Duration;
 
 use super::argument::quote;
@@ -16,6 +16,11 @@ use crate::own::{self, Surroundings};
 const JAVA_TOOL_OPTIONS: &str = "JAVA_TOOL_OPTIONS";
 /// Identifies the JVMs of one `flow record` to the agent: they keep each other's traces.
 const SESSION: &str = "FLOW_SESSION";
+
+/// Makes a JVM use only its first compiler.
+const QUICK: &str = "-XX:TieredStopAtLevel=1";
+/// Parts of options of JVMs that choose compilers, too.
+const COMPILERS: [&str; 3] = ["TieredStopAtLevel", "TieredCompilation", "CompilationMode"];
 
 /// A command line, and the environment variables to add.
 #[derive(Debug)]
@@ -32,11 +37,15 @@ impl Launch {
         defaults: &Defaults,
         started: Duration,
     ) -> Result<Self, Failure> {
+        let quick = args.quick.then_some(QUICK);
+        if quick.is_some() {
+            expect_no_compiler(&args.command)?;
+        }
         let mut command = args.command.clone();
         let mut variables = defaults.variables.clone();
         variables.push((SESSION, format!("{}-{}", std::process::id(), started.as_nanos()).into()));
         if args.gradle {
-            let script = gradle::init_script(agent, &variables)?;
+            let script = gradle::init_script(agent, quick, &variables)?;
             command.extend(["--init-script".into(), defaults.keep("flow.gradle", &script)?.into()]);
             // A daemon that the command starts would keep these after the recording.
             variables.clear();
@@ -46,8 +55,9 @@ impl Launch {
             // A class passes through agents in the order in which they are named: those before this one see no probes.
             let after = own::words_to_last_agent(arguments, &Surroundings::of_children());
             command.insert(1 + after, agent.into());
+            command.splice(1..1, quick.map(OsString::from));
         } else {
-            let options = tool_options(env::var_os(JAVA_TOOL_OPTIONS), agent);
+            let options = tool_options(quick, env::var_os(JAVA_TOOL_OPTIONS), agent);
             variables.push((JAVA_TOOL_OPTIONS, options));
         }
         Ok(Self { command, variables })
@@ -71,13 +81,25 @@ pub(super) fn other_agent() -> Option<&'static str> {
     VARIABLES.into_iter().find(has_agent)
 }
 
-fn tool_options(existing: Option<OsString>, agent: &str) -> OsString {
-    let mut options = existing.unwrap_or_default();
-    if !options.is_empty() {
-        options.push(" ");
+/// Refuses --quick if the JVMs get an option about compilers already: the trace would say what is not true.
+fn expect_no_compiler(command: &[OsString]) -> Result<(), Failure> {
+    let of_variables = VARIABLES.into_iter().filter_map(env::var_os);
+    for words in of_variables.chain(command.iter().cloned()) {
+        let words = words.to_string_lossy();
+        if let Some(option) = COMPILERS.into_iter().find(|option| words.contains(option)) {
+            return Err(Failure::Usage(format!(
+                "--quick: the JVM gets an option with {option} already; leave out one of the two"
+            )));
+        }
     }
-    options.push(quote(agent));
-    options
+    Ok(())
+}
+
+/// Options of flow that others may override, those that are set already, and the agent.
+fn tool_options(quick: Option<&str>, existing: Option<OsString>, agent: &str) -> OsString {
+    let existing = existing.filter(|options| !options.is_empty());
+    let all = quick.map(OsString::from).into_iter().chain(existing).chain([quote(agent).into()]);
+    all.collect::<Vec<_>>().join(OsStr::new(" "))
 }
 
 #[cfg(test)]
@@ -86,8 +108,24 @@ mod tests {
 
     #[test]
     fn options_of_others_stay() {
-        assert_eq!(tool_options(None, "-a"), "-a");
-        assert_eq!(tool_options(Some(OsString::new()), "-a"), "-a");
-        assert_eq!(tool_options(Some("-Xmx1g".into()), "-a b"), "-Xmx1g '-a b'");
+        assert_eq!(tool_options(None, None, "-a"), "-a");
+        assert_eq!(tool_options(None, Some(OsString::new()), "-a"), "-a");
+        assert_eq!(tool_options(None, Some("-Xmx1g".into()), "-a b"), "-Xmx1g '-a b'");
+        assert_eq!(tool_options(Some(QUICK), None, "-a"), "-XX:TieredStopAtLevel=1 -a");
+        assert_eq!(
+            tool_options(Some(QUICK), Some("-Xmx1g".into()), "-a"),
+            "-XX:TieredStopAtLevel=1 -Xmx1g -a"
+        );
+    }
+
+    #[test]
+    fn compilers_are_chosen_once() {
+        let expect = |words: &[&str]| {
+            expect_no_compiler(&words.iter().map(OsString::from).collect::<Vec<_>>())
+        };
+        assert!(expect(&["java", "-Xmx1g", "Main"]).is_ok());
+        for option in ["-XX:-TieredCompilation", "-DargLine=-XX:TieredStopAtLevel=4"] {
+            assert!(matches!(expect(&["mvn", option]), Err(Failure::Usage(_))), "{option}");
+        }
     }
 }

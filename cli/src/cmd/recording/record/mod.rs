@@ -55,7 +55,11 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
     let program = program_of(&args.command);
     let mut dir = TraceDir::of(&args.agent, &program, |_| false)?;
     dir.expect_one_file(&args.agent)?;
-    let options = AgentOptions::of(&args.agent, &dir)?.encode()?;
+    let mut options = AgentOptions::of(&args.agent, &dir)?;
+    if args.quick {
+        options.add("quick", "true")?;
+    }
+    let options = options.encode()?;
     agent::check_options(&options, |name| std::env::var(name).ok())?;
     let is_only_sent = agent::is_only_sent(&args.agent);
     if !is_only_sent {
