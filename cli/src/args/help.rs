@@ -490,7 +490,7 @@ Examples:
   flow report --format csv > report.csv
   flow report --html page.html               a page for a browser
   flow report --lines --source src/main/java
-  flow report --percentiles --own            how long 99 of 100 calls took at most
+  flow report --percentiles --own            how long calls took: usual, worst
   flow report --never-called --own           is this code dead?
   flow report --waits                        what threads waited for
   flow report app.hpl --frames line --sort self --max 20

@@ -477,7 +477,8 @@ fn percentiles_are_durations_of_calls_that_ended() {
              calls      p50      p90      p99      max  method\n    \
                  1  9.00 ms  9.00 ms  9.00 ms  9.00 ms  com.app.Main.main(String[])\n    \
                  2  1.00 ms  5.00 ms  5.00 ms  5.00 ms  com.app.Main.work(int)\n    \
-                 2  1.00 ms  1.00 ms  1.00 ms  1.00 ms  com.app.Main$Job.<init>()\n",
+                 2  1.00 ms  1.00 ms  1.00 ms  1.00 ms  com.app.Main$Job.<init>()\n\
+             times are those of samples, 1.00 ms apart (median)\n",
             Some(0)
         ),
         "{}",

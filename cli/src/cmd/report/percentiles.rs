@@ -2,8 +2,7 @@
 
 use std::io::Write;
 
-use flow_codec::format::manifest::Timing;
-use flow_codec::read::{Bounds, Trace};
+use flow_codec::read::Bounds;
 use flow_query::analysis::{PercentileRow, Percentiles};
 use flow_query::reading::{read_thread, start_ns};
 use flow_query::rows::{self, Cell, RowNames};
@@ -13,8 +12,8 @@ use crate::args::ReportArgs;
 use crate::failure::{Failure, Status};
 use crate::input::source::Source;
 use crate::input::source::answer::Answer;
-use crate::input::times::{has_clock, no_clock, selected};
-use crate::output::{Labels, Out, Progress, Table, bounded_duration, plural};
+use crate::input::times::{has_clock, no_clock, precision_note, selected};
+use crate::output::{Labels, Out, Progress, Table, Unit, bounded_duration, plural};
 
 /// Prints the methods of each trace.
 pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
@@ -55,18 +54,9 @@ pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<S
             let calls = plural(percentiles.unended(), "call");
             answer.remark(trace, &format!("without {calls} that had not ended"), out)?;
         }
-        if let Some(text) = rough(trace) {
-            answer.remark(trace, text, out)?;
-        }
+        answer.remark(trace, &precision_note(trace, Unit::Nanos), out)?;
     }
     Ok(status)
-}
-
-/// Says why durations are known only roughly, if they are.
-fn rough(trace: &Trace) -> Option<&'static str> {
-    matches!(trace.timing().0, Timing::Sampled { .. }).then_some(
-        "times are those of samples; 'flow record --clock exact' reads the clock at each entry and exit",
-    )
 }
 
 fn table<'a>(rows: &'a [PercentileRow], labels: &Labels<'a>) -> Table<'a> {
