@@ -41,7 +41,7 @@ mod slowest;
 mod waits;
 
 pub use by_method::{
-    EdgeRow, Edges, PercentileRow, Percentiles, Precision, Report, ReportRow, Side, SumsOf,
+    EdgeRow, Edges, MethodPercentiles, Percentiles, Precision, Report, ReportRow, Side, SumsOf,
     TimedReport,
 };
 pub(crate) use by_path::StackSums;

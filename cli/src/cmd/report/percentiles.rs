@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use flow_codec::read::Bounds;
-use flow_query::analysis::{PercentileRow, Percentiles};
+use flow_query::analysis::{MethodPercentiles, Percentiles};
 use flow_query::reading::{read_thread, start_ns};
 use flow_query::rows::{self, Cell, RowNames};
 
@@ -59,10 +59,10 @@ pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<S
     Ok(status)
 }
 
-fn table<'a>(rows: &'a [PercentileRow], labels: &Labels<'a>) -> Table<'a> {
+fn table<'a>(rows: &'a [MethodPercentiles], labels: &Labels<'a>) -> Table<'a> {
     let mut table = Table::default();
     table.column("calls", rows.iter().map(|row| Cell::Count(row.calls)));
-    let columns: [(_, fn(&PercentileRow) -> Bounds); 4] = [
+    let columns: [(_, fn(&MethodPercentiles) -> Bounds); 4] = [
         ("p50", |row| row.p50),
         ("p90", |row| row.p90),
         ("p99", |row| row.p99),
@@ -75,7 +75,7 @@ fn table<'a>(rows: &'a [PercentileRow], labels: &Labels<'a>) -> Table<'a> {
     table
 }
 
-fn columns<'a>(row: &PercentileRow, names: &mut RowNames<'a>) -> rows::PercentileRow<'a> {
+fn columns<'a>(row: &MethodPercentiles, names: &mut RowNames<'a>) -> rows::PercentileRow<'a> {
     let by = |bounds: Bounds| (bounds.by_ns < u64::MAX).then_some(bounds.by_ns);
     rows::PercentileRow {
         method: names.get(row.method),

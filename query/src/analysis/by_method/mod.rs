@@ -8,6 +8,6 @@ mod timed_report;
 
 pub use self::edges::{EdgeRow, Edges};
 pub use self::labels::Side;
-pub use self::percentiles::{PercentileRow, Percentiles};
+pub use self::percentiles::{MethodPercentiles, Percentiles};
 pub use self::report::{Precision, Report, ReportRow, SumsOf};
 pub use self::timed_report::TimedReport;

@@ -6,25 +6,25 @@ use std::num::NonZeroU64;
 use flow_codec::MethodId;
 use flow_codec::read::{Bounds, Stamp, Unwound, VisitTimeline, When};
 
-/// Up to this many durations of a method are told apart; then similar ones are added up.
+/// Up to this many different durations of a method are counted one by one; then similar ones are counted together.
 const MOST_DURATIONS: usize = 4096;
 
-/// With so many binary digits, similar durations are still told apart. With 8, there cannot be too many.
+/// With fewer binary digits than this, durations are counted together. With 8 digits, there cannot be too many different ones.
 const FIRST_DIGITS: u32 = 14;
 
 /// How long the calls of a method lasted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct PercentileRow {
+pub struct MethodPercentiles {
     /// The method.
     pub method: MethodId,
     /// How many of its calls ended.
     pub calls: u64,
     /// The duration that half of them did not exceed.
     pub p50: Bounds,
-    /// The same of 90 of 100 calls.
+    /// The duration that 90 of 100 calls did not exceed.
     pub p90: Bounds,
-    /// The same of 99 of 100 calls.
+    /// The duration that 99 of 100 calls did not exceed.
     pub p99: Bounds,
     /// The longest of them.
     pub max: Bounds,
@@ -73,8 +73,8 @@ impl Percentiles {
 
     /// The methods, those first whose 99th percentile is the longest.
     #[must_use]
-    pub fn rows(&self) -> Vec<PercentileRow> {
-        let of_method = |(method, durations): (&MethodId, &Durations)| PercentileRow {
+    pub fn rows(&self) -> Vec<MethodPercentiles> {
+        let of_method = |(method, durations): (&MethodId, &Durations)| MethodPercentiles {
             method: *method,
             calls: durations.calls,
             p50: durations.percentile(50),

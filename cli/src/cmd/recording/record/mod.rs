@@ -55,11 +55,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
     let program = program_of(&args.command);
     let mut dir = TraceDir::of(&args.agent, &program, |_| false)?;
     dir.expect_one_file(&args.agent)?;
-    let mut options = AgentOptions::of(&args.agent, &dir)?;
-    if args.quick {
-        options.add("quick", "true")?;
-    }
-    let options = options.encode()?;
+    let options = options_of(args, &dir)?;
     agent::check_options(&options, |name| std::env::var(name).ok())?;
     let is_only_sent = agent::is_only_sent(&args.agent);
     if !is_only_sent {
@@ -78,7 +74,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
         let taken = claim.insert(Claim::new(Path::new(DEFAULT_DIR), &program)?);
         dir = TraceDir::in_folder(taken.file.clone())?;
     }
-    let options = AgentOptions::of(&args.agent, &dir)?.encode()?;
+    let options = options_of(args, &dir)?;
     let agent = argument::argument(&library, &options)?;
     let mut defaults = Defaults::of(&args.command, &args.agent)?;
     defaults.limit_size(&args.agent, &dir.pattern);
@@ -139,6 +135,15 @@ fn limit(args: &RecordArgs, dir: &TraceDir, started: Duration) -> Option<Limit> 
 /// The name of what a command runs, in that of its recording.
 fn program_of(command: &[OsString]) -> String {
     folder::program_of(command, java_arguments(command).as_deref(), &Surroundings::of_children())
+}
+
+/// The options of the agent, encoded.
+fn options_of(args: &RecordArgs, dir: &TraceDir) -> Result<String, Failure> {
+    let mut options = AgentOptions::of(&args.agent, dir)?;
+    if args.quick {
+        options.add("quick", "true")?;
+    }
+    options.encode()
 }
 
 /// The most likely reason if a command recorded nothing.
