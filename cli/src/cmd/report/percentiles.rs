@@ -62,15 +62,13 @@ pub(super) fn run(source: &Source, args: &ReportArgs, out: &mut Out) -> Result<S
 fn table<'a>(rows: &'a [MethodPercentiles], labels: &Labels<'a>) -> Table<'a> {
     let mut table = Table::default();
     table.column("calls", rows.iter().map(|row| Cell::Count(row.calls)));
-    let columns: [(_, fn(&MethodPercentiles) -> Bounds); 4] = [
-        ("p50", |row| row.p50),
-        ("p90", |row| row.p90),
-        ("p99", |row| row.p99),
-        ("max", |row| row.max),
-    ];
-    for (name, of) in columns {
-        table.column(name, rows.iter().map(|row| Cell::number(bounded_duration(of(row)))));
-    }
+    let duration = |of: fn(&MethodPercentiles) -> Bounds| {
+        rows.iter().map(move |row| Cell::number(bounded_duration(of(row))))
+    };
+    table.column("p50", duration(|row| row.p50));
+    table.column("p90", duration(|row| row.p90));
+    table.column("p99", duration(|row| row.p99));
+    table.column("max", duration(|row| row.max));
     table.column("method", rows.iter().map(|row| labels.cell(row.method)));
     table
 }
