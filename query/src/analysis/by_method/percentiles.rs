@@ -210,13 +210,13 @@ mod tests {
         #[test]
         fn bounds_of_percentiles_hold_what_is_right(
             calls in prop::collection::vec((0_u64..1 << 40, 0_u64..1_000, 0_u64..1_000), 1..20_000),
-            percent in 1_u64..=100,
+            percent in 1_u8..=100,
         ) {
             let known = calls.iter().map(|(ns, less, more)| Bounds { from_ns: ns.saturating_sub(*less), by_ns: ns + more });
-            let found = durations(known).percentile(percent);
+            let found = durations(known).percentile(percent.into());
             let mut right: Vec<_> = calls.iter().map(|(ns, ..)| *ns).collect();
             right.sort_unstable();
-            let right = right[(right.len() * percent as usize).div_ceil(100) - 1];
+            let right = right[(right.len() * usize::from(percent)).div_ceil(100) - 1];
             prop_assert!(found.from_ns <= right && right <= found.by_ns, "{found:?} {right}");
             // No rougher than what is known and what is added up.
             prop_assert!(found.by_ns - found.from_ns <= 2_000 + right / 64, "{found:?} {right}");
