@@ -106,7 +106,7 @@ pub const KEYS: [Key; 54] = [
     key(
         "quick",
         "true or false",
-        "whether the JVM uses only its first compiler, for verbs that read",
+        "whether only the JVM's first compiler is used",
     ),
     key(
         "own",

@@ -478,7 +478,7 @@ fn percentiles_are_durations_of_calls_that_ended() {
                  1  9.00 ms  9.00 ms  9.00 ms  9.00 ms  com.app.Main.main(String[])\n    \
                  2  1.00 ms  5.00 ms  5.00 ms  5.00 ms  com.app.Main.work(int)\n    \
                  2  1.00 ms  1.00 ms  1.00 ms  1.00 ms  com.app.Main$Job.<init>()\n\
-             times are those of samples, 1.00 ms apart (median)\n",
+             times are those of samples, 0 ns apart (median)\n",
             Some(0)
         ),
         "{}",
