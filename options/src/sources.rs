@@ -103,11 +103,7 @@ pub const KEYS: [Key; 54] = [
         "a number from 0 to 5",
         "how deep elements, entries and fields of objects are recorded",
     ),
-    key(
-        "quick",
-        "true or false",
-        "whether only the JVM's first compiler is used",
-    ),
+    key("quick", "true or false", "whether only the JVM's first compiler is used"),
     key(
         "own",
         "globs over pkg.Class, separated by ';'",
