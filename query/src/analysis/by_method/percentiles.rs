@@ -1,10 +1,10 @@
 //! Percentiles of the durations of calls, by method.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
-use flow_codec::MethodId;
 use flow_codec::read::{Bounds, Stamp, Unwound, VisitTimeline, When};
+use flow_codec::{MethodId, MethodMap};
 
 /// Up to this many different durations of a method are counted one by one; then similar ones are counted together.
 const MOST_DURATIONS: usize = 4096;
@@ -36,7 +36,7 @@ pub struct MethodPercentiles {
 #[derive(Default, Debug)]
 pub struct Percentiles {
     open: Vec<(MethodId, When)>,
-    of_methods: HashMap<MethodId, Durations>,
+    of_methods: MethodMap<Durations>,
     unended: u64,
 }
 
@@ -52,7 +52,7 @@ impl VisitTimeline for Percentiles {
         for _ in 0..count.get() {
             let Some((method, start)) = self.open.pop() else { break };
             let duration = start.bounds.until(at.time.bounds);
-            self.of_methods.entry(method).or_default().add(duration);
+            self.of_methods.or_default(method).add(duration);
         }
         true
     }
@@ -74,8 +74,8 @@ impl Percentiles {
     /// The methods, those first whose 99th percentile is the longest.
     #[must_use]
     pub fn rows(&self) -> Vec<MethodPercentiles> {
-        let of_method = |(method, durations): (&MethodId, &Durations)| MethodPercentiles {
-            method: *method,
+        let of_method = |(method, durations): (MethodId, &Durations)| MethodPercentiles {
+            method,
             calls: durations.calls,
             p50: durations.percentile(50),
             p90: durations.percentile(90),
