@@ -22,6 +22,8 @@ pub(crate) enum To {
     Flow,
     /// What threads or tests did, to compare other runs with.
     Baseline,
+    /// Tables of behaviours.
+    Shapes,
     /// Which lines were reached.
     Coverage(CoverageFormat),
     Tool(Target),
@@ -32,7 +34,7 @@ impl ValueEnum for To {
         static ALL: LazyLock<Vec<To>> = LazyLock::new(|| {
             let tools = Target::value_variants().iter().copied().map(To::Tool);
             let coverage = CoverageFormat::value_variants().iter().copied().map(To::Coverage);
-            let own = [To::Flowtrace, To::Flow, To::Baseline];
+            let own = [To::Shapes, To::Flowtrace, To::Flow, To::Baseline];
             tools.chain(coverage).chain(own).collect()
         });
         &ALL
@@ -51,6 +53,10 @@ impl ValueEnum for To {
             Self::Baseline => value(
                 "baseline",
                 "What each thread did, or with --test each test, for flow diff --exact FILE DIR",
+            ),
+            Self::Shapes => value(
+                "parquet-shapes",
+                "Small tables of what threads and tests did, to compare many runs and machines in a database",
             ),
             Self::Coverage(format) => format.to_possible_value(),
             Self::Tool(target) => target.to_possible_value(),
@@ -76,6 +82,13 @@ pub(crate) struct ExportArgs {
     /// For lcov and cobertura: the folders with source files, repeatable [default: those of the project in this directory]
     #[arg(long = "source", value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) sources: Vec<PathBuf>,
+    /// For parquet and parquet-shapes: the name of the program in each row [default: -Dotel.service.name of its command, its main
+    /// class or jar]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) service: Option<String>,
+    /// For parquet and parquet-shapes: the commit of the program in each row, such as "$(git rev-parse HEAD)"
+    #[arg(long, value_name = "ID")]
+    pub(crate) commit: Option<String>,
     #[command(flatten)]
     pub(crate) part: PartArgs,
     #[command(flatten)]
@@ -114,6 +127,16 @@ pub(crate) struct BaselineArgs {
     pub(crate) dir: PathBuf,
     pub(crate) out: Option<PathBuf>,
     pub(crate) part: PartArgs,
+}
+
+/// What threads and tests did, to write as tables.
+#[derive(Debug)]
+pub(crate) struct ShapeTablesArgs {
+    pub(crate) dir: PathBuf,
+    pub(crate) out: PathBuf,
+    pub(crate) part: PartArgs,
+    pub(crate) service: Option<String>,
+    pub(crate) commit: Option<String>,
 }
 
 /// Which lines were reached, to write to a file or to standard output.
@@ -173,6 +196,20 @@ impl ExportArgs {
         Ok(BaselineArgs { dir, out, part })
     }
 
+    /// Tables of what threads and tests did.
+    ///
+    /// # Errors
+    /// Nothing says where to write, or flags are given that do not apply.
+    pub(crate) fn shapes(&self) -> Result<ShapeTablesArgs, Failure> {
+        self.expect_no_compression()?;
+        self.expect("tables of shapes", true, false)?;
+        let Some(out) = self.out.clone() else {
+            return Err(Failure::Usage("tables need a new directory: --out DIR".to_owned()));
+        };
+        let (service, commit) = (self.service.clone(), self.commit.clone());
+        Ok(ShapeTablesArgs { dir: self.dir.clone(), out, part: self.part.clone(), service, commit })
+    }
+
     /// Which lines were reached.
     ///
     /// # Errors
@@ -189,6 +226,13 @@ impl ExportArgs {
     pub(crate) fn expect_no_sources(&self) -> Result<(), Failure> {
         let sources = given(&[("--source", !self.sources.is_empty())]);
         expect("what is not --to lcov, cobertura or jacoco", &sources, &[])
+    }
+
+    /// Refuses to name an origin in what has no column for it.
+    pub(crate) fn expect_no_origin(&self) -> Result<(), Failure> {
+        let origin =
+            given(&[("--service", self.service.is_some()), ("--commit", self.commit.is_some())]);
+        expect("what is not --to parquet or parquet-shapes", &origin, &[])
     }
 
     /// Refuses to compress what is not a trace.

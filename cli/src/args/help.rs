@@ -297,6 +297,9 @@ it anyway.
 it, and large threads in it have an index. --to flow turns it back: the same files, byte for byte. Other JVMs of the trace \
 get files of their own beside it.
 
+--to parquet writes a row for each call; --to parquet-shapes a row for each behaviour, which is a call with all that it called: equal \
+ones are one row with the same name in every run and on every machine. docs/tables.md has their columns, and queries.
+
 --to baseline writes what each thread did, or with --test each test, as a text of a few kilobytes: flow diff --exact compares \
 later runs with it.
 
@@ -313,6 +316,7 @@ Examples:
   flow export --to chrome --time 1.5s..2s --min-duration 1ms -o part.json
   flow export --to jsonl --include 'com.app.**' | jq .name
   flow export --to parquet -o tables               ask DuckDB or pandas
+  flow export --to parquet-shapes --commit 3f2a91c -o shapes
   flow export --to flowtrace -o app.flowtrace flow-trace
   flow export --to flow -o flow-trace-2 app.flowtrace
   flow export --to baseline --test '*' -o tests.baseline flow-trace

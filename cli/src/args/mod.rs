@@ -26,7 +26,9 @@ pub(crate) use self::calls::{
     AroundArgs, CallsArgs, CallsQuestion, ContextsArgs, FindArgs, FollowArgs, GrepArgs, PresetArgs,
     ShapesArgs, SlowestArgs,
 };
-pub(crate) use self::export::{BaselineArgs, ConvertArgs, CoverageArgs, ExportArgs, To};
+pub(crate) use self::export::{
+    BaselineArgs, ConvertArgs, CoverageArgs, ExportArgs, ShapeTablesArgs, To,
+};
 pub(crate) use self::help::VIEW_KEYS;
 use self::help::{
     ATTACH_EXAMPLES, CALLS_HELP, CHECK_HELP, DETACH_HELP, DIFF_HELP, EXAMPLES, EXPORT_HELP,

@@ -39,6 +39,13 @@ pub(crate) fn short_program(trace: &Trace) -> Option<String> {
     None
 }
 
+/// The name of the service: as its command gives it to OpenTelemetry, or the program.
+pub(super) fn service_name(trace: &Trace) -> Option<String> {
+    let command = trace.manifest().map_or(&[][..], |manifest| &manifest.command);
+    let given = command.iter().find_map(|word| word.strip_prefix("-Dotel.service.name="));
+    given.map(str::to_owned).or_else(|| short_program(trace))
+}
+
 /// The folder of the module of which Surefire runs tests, by the jar that it starts: `…/shop/target/surefire/surefirebooter-1.jar`.
 fn tests_of(jar: &str) -> Option<&str> {
     let (folders, name) = jar.rsplit_once('/')?;

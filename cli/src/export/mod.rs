@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! timeline of a thread ─▶ emit ─▶ Exporter: perfetto chrome speedscope firefox otlp jsonl csv hpl
-//! timeline of a thread ─▶ emit ─▶ parquet
+//! timeline of a thread ─▶ emit ─▶ parquet: calls
+//! shapes of a thread ─▶ ShapeFact ─▶ parquet: shapes
 //! timelines of all threads ─▶ emit ─▶ sequence: mermaid plantuml
 //! timelines with instructions, merged ─▶ Executions ─▶ blinky
 //! lines ─▶ ask::Coverage ─▶ coverage: lcov cobertura jacoco
@@ -34,7 +35,7 @@ pub(crate) use emit::{Emit, Exporter, Size};
 pub(crate) use labels::short_program;
 pub(crate) use names::MethodNumbers;
 pub(crate) use of_presets::OfPresets;
-pub(crate) use parquet::Parquet;
+pub(crate) use parquet::{MethodSums, Origin, Parquet, ShapesTables};
 pub(crate) use paths::{PathFormat, Stacks};
 pub(crate) use target::{Target, Viewer, Writer, is_binary, viewer, writer};
 pub(crate) use timelines::HplSamples;

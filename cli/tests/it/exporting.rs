@@ -260,7 +260,7 @@ fn tables_have_the_rows_of_csv() {
             }
         }
         // Without a clock there are no times.
-        assert_eq!(calls[0].len(), 10);
+        assert_eq!(calls[0].len(), 15);
         let methods = crate::readers::tables::rows(&out.join("methods.parquet"));
         let names: Vec<_> = methods.iter().map(|row| row["readable"].clone()).collect();
         assert_eq!(names[..3], NAMES[..3]);

@@ -29,6 +29,8 @@ mod recordings;
 mod repair;
 mod shapes;
 mod starting;
+mod tables;
+
 mod testing;
 mod timing;
 mod values;

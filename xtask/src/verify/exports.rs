@@ -69,6 +69,7 @@ pub(crate) fn run(args: VerifyExportsArgs) -> Result<Outcome> {
     let files = |name: &str| exports.iter().map(|dir| dir.join(name)).collect::<Vec<_>>();
 
     let mut missing = Vec::new();
+    check_tables(&project, &flow, &work, &mut missing)?;
     check_spans(&work, exports.last(), &mut missing)?;
     check_diagrams(&work, &files("export.mmd"), &files("export.puml"), &mut missing)?;
     report::print("\n== hpl: the records of Honest Profiler\n");
@@ -133,6 +134,42 @@ fn make_traces(project: &Project, work: &Path) -> Result<Vec<PathBuf>> {
     generate.args(["--calls", "20k", "--threads", "2", "--clock", "10000"]);
     run_command(generate.arg(&timed))?;
     Ok(vec![small, timed])
+}
+
+/// Runs the recipes of the page about tables, with the tables of one trace, and those of two machines on two days.
+fn check_tables(
+    project: &Project,
+    flow: &Path,
+    work: &Path,
+    missing: &mut Vec<&'static str>,
+) -> Result<()> {
+    report::print("\n== parquet: DuckDB, ClickHouse, pandas and Spark\n");
+    let Some(python) = python_with(work, &["duckdb", "chdb", "pyarrow", "pyspark"]) else {
+        missing.push("python3 with the packages duckdb, chdb, pyarrow and pyspark");
+        return Ok(());
+    };
+    project::build(["--workspace", "--example", "generate"])?;
+    let tables = work.join("tables");
+    for (seed, day) in [("1", "2026-11-28"), ("2", "2026-11-29")] {
+        let trace = work.join(format!("tests-{seed}"));
+        let mut generate = Command::new(project.target.join("debug/examples/generate"));
+        generate.args(["--calls", "20k", "--clock", "10000", "--shape", "tests", "--seed", seed]);
+        run_command(generate.arg(&trace))?;
+        let exports = [
+            ("parquet", format!("machines/{seed}")),
+            ("parquet-shapes", format!("fleet/day={day}/{seed}")),
+        ];
+        for (target, name) in exports {
+            let out = tables.join(name);
+            fs::create_dir_all(&out).context(out.display())?;
+            run_command(
+                clean(flow).args(["export", "--to", target, "--out"]).arg(out).arg(&trace),
+            )?;
+        }
+    }
+    let first = tables.join("tables");
+    std::os::unix::fs::symlink("machines/1", &first).context(first.display())?;
+    run_command(clean(&python).arg("scripts/exports/query_tables.py").arg(&tables))
 }
 
 /// Reads spans with OpenTelemetry's own messages.

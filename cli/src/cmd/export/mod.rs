@@ -5,6 +5,7 @@ mod convert;
 mod coverage;
 mod destination;
 mod request;
+mod shapes;
 mod size;
 mod write;
 
@@ -26,9 +27,13 @@ use flow_query::reading::{Selected, Soundness};
 use request::Export;
 
 pub(crate) fn run(args: &ExportArgs, out: &mut Out) -> Result<Status, Failure> {
+    if !matches!(args.to, To::Shapes | To::Tool(Target::Parquet)) {
+        args.expect_no_origin()?;
+    }
     let to = match args.to {
         To::Flowtrace => return convert::run(&args.convert(true)?, out),
         To::Flow => return convert::run(&args.convert(false)?, out),
+        To::Shapes => return shapes::run(&args.shapes()?),
         To::Baseline => return baseline::run(&args.baseline()?, out),
         To::Coverage(format) => return coverage::run(&args.coverage()?, format, out),
         To::Tool(to) => to,

@@ -8,7 +8,7 @@ use flow_query::analysis::PathTree;
 use super::destination::Destination;
 use super::request::Export;
 use super::size::frames_that_fit;
-use crate::export::{Blinky, Exporter, Parquet, PathFormat, Size, Stacks, Viewer, viewer};
+use crate::export::{Blinky, Exporter, Origin, Parquet, PathFormat, Size, Stacks, Viewer, viewer};
 use crate::failure::{Failure, Status};
 use crate::output::{Out, Progress, beyond, plural};
 use flow_query::reading::{ContextTree, Listener as _};
@@ -44,12 +44,15 @@ impl<'a> Export<'a> {
         let mut progress = Progress::without_results(self.bytes());
         let tests = &self.args.part.tests;
         let is_selected = |run: &TestRun| tests.include(&run.name);
+        let (service, commit) = (self.args.service.as_deref(), self.args.commit.as_deref());
+        let origin = Origin::of(self.trace, service, commit);
         let mut tables = Parquet::create(
             dir,
             self.trace,
             self.scale,
             &self.tests,
             &self.of_presets,
+            origin,
             is_selected,
         )?;
         let emit = self.emit(u64::MAX);

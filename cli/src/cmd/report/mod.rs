@@ -13,7 +13,7 @@ mod never_called;
 mod paths;
 mod percentiles;
 mod recorded_lines;
-mod sums;
+pub(crate) mod sums;
 mod table;
 pub(crate) mod tree;
 

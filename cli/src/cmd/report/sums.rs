@@ -11,17 +11,17 @@ use flow_query::reading::{
 };
 
 /// The sums of the calls or samples of some threads.
-pub(super) struct ReportSums {
-    pub(super) rows: Vec<(MethodId, Weight)>,
+pub(crate) struct ReportSums {
+    pub(crate) rows: Vec<(MethodId, Weight)>,
     /// The calls of all methods together or the samples, their total, and how long threads waited in them.
-    pub(super) calls: u64,
-    pub(super) total: u64,
-    pub(super) waiting: u64,
+    pub(crate) calls: u64,
+    pub(crate) total: u64,
+    pub(crate) waiting: u64,
     /// The number of threads with calls or samples.
-    pub(super) threads: u64,
-    pub(super) status: Status,
+    pub(crate) threads: u64,
+    pub(crate) status: Status,
     /// Describes samples.
-    pub(super) summary: Option<String>,
+    pub(crate) summary: Option<String>,
 }
 
 impl ReportSums {
@@ -37,7 +37,7 @@ impl ReportSums {
 }
 
 /// Adds up the calls of some threads.
-pub(super) fn sums(
+pub(crate) fn sums(
     files: &[ThreadFile],
     chosen: &Selected,
     unit: Unit,

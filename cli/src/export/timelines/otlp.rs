@@ -25,7 +25,7 @@ use twox_hash::XxHash3_128;
 
 use super::super::emit::{Buffer, Exit, Exporter, Instant, Moment, ValuesOfCall};
 use super::super::handed::{Given, Handed, OfCall};
-use super::super::labels::{quoted, short_program, whole_thread_name};
+use super::super::labels::{quoted, service_name, whole_thread_name};
 use super::super::of_presets::OfPresets;
 use crate::failure::Failure;
 use crate::output::Memo;
@@ -447,13 +447,6 @@ fn head(trace: &Trace) -> String {
         "{{\"resourceSpans\":[{{\"resource\":{{\"attributes\":[{resource}]}},\"scopeSpans\":[{{\"scope\":\
          {{\"name\":\"flow\",\"version\":\"{version}\"}},\"spans\":["
     )
-}
-
-/// The name of the service: as its command gives it to OpenTelemetry, or the program.
-fn service_name(trace: &Trace) -> Option<String> {
-    let command = trace.manifest().map_or(&[][..], |manifest| &manifest.command);
-    let given = command.iter().find_map(|word| word.strip_prefix("-Dotel.service.name="));
-    given.map(str::to_owned).or_else(|| short_program(trace))
 }
 
 /// The id of a trace of OpenTelemetry, if a key and its value are one: that of the current span, or what OpenTelemetry gives to
