@@ -10,6 +10,7 @@ use flow_codec::{Glob, Name};
 
 pub use crate::loader::LoaderKind;
 use crate::presets::{MAX_TEXT, Presets};
+use crate::related::Related;
 use crate::tracked::{Text, Tracked};
 
 /// How many characters of a string and elements of an array are recorded by default.
@@ -26,6 +27,8 @@ pub struct FilterSpec {
     pub targets: Tracked<String>,
     /// Patterns of which one must match, if there are any.
     pub include: Tracked<Glob>,
+    /// Further patterns of which one may match instead.
+    pub related: Tracked<Related>,
     /// Patterns of which none may match.
     pub exclude: Vec<Glob>,
     /// Patterns of the methods whose lines are recorded, if the methods are.
@@ -87,6 +90,7 @@ impl Default for FilterSpec {
         Self {
             targets: Tracked::default(),
             include: Tracked::default(),
+            related: Tracked::default(),
             exclude: Vec::new(),
             lines: Tracked::default(),
             line_recording: LineRecording::default(),
@@ -116,8 +120,10 @@ pub struct Candidate<'a> {
     pub method: &'a str,
     /// JVM descriptor.
     pub descriptor: &'a str,
-    /// Supertypes of the class that presets are about, as far as they are known.
+    /// Supertypes of the class that the [filter is about](FilterSpec::relevant), as far as they are known.
     pub types: &'a [String],
+    /// The classes of its annotations and of those of its class. May be empty if the filter has no patterns for such.
+    pub annotations: &'a [String],
     /// Whether the method is native.
     pub native: bool,
     /// Whether the method is synthetic, apart from visibility bridges, which only make a method of a superclass visible. May be
@@ -330,6 +336,7 @@ impl FilterSpec {
             patterns.unmatched().map(|pattern| pattern.text().to_owned()).collect()
         }
         let mut include = texts(&self.include);
+        include.extend(texts(&self.related));
         include.retain(|pattern| !own.contains(pattern));
         let all = [
             ("target", texts(&self.targets)),
@@ -375,7 +382,7 @@ impl FilterSpec {
     }
 
     /// Returns whether methods of a class may be recorded: `false` only if none is. `types` are supertypes of the class that
-    /// presets are about.
+    /// the filter is about.
     #[must_use]
     pub fn may_select(&self, class: &str, types: &[String], loader: LoaderKind) -> bool {
         if self.exclude.iter().any(|glob| glob.matches_all_of(class)) {
@@ -384,7 +391,34 @@ impl FilterSpec {
         if is_of_api(class) {
             return self.presets.may_select(class, types, loader);
         }
-        self.may_select_by_name(class, loader) || self.presets.may_select(class, types, loader)
+        self.may_select_by_name(class, loader)
+            || loader == LoaderKind::Application
+                && self.related.iter().any(|related| related.may_select(class, types))
+            || self.presets.may_select(class, types, loader)
+    }
+
+    /// Returns whether supertypes of classes must be known.
+    #[must_use]
+    pub fn needs_types(&self) -> bool {
+        self.presets.need_types()
+            || self.related.iter().any(|related| !related.is_about_annotations())
+    }
+
+    /// Returns whether annotations must be known.
+    #[must_use]
+    pub fn needs_annotations(&self) -> bool {
+        self.related.iter().any(Related::is_about_annotations)
+    }
+
+    /// Returns those of these types that the filter is about, in order, each once.
+    #[must_use]
+    pub fn relevant<'a>(&self, types: impl Iterator<Item = &'a str> + Clone) -> Vec<String> {
+        let mut found = self.presets.relevant(types.clone());
+        let is_named = |name: &&str| self.related.iter().any(|one| one.is_about_type(name));
+        found.extend(types.filter(is_named).map(str::to_owned));
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 
     /// Returns whether fields of objects of a class are stored, because its methods may be recorded, and not for a preset alone.
@@ -396,7 +430,7 @@ impl FilterSpec {
     }
 
     fn may_select_by_name(&self, class: &str, loader: LoaderKind) -> bool {
-        if self.targets.is_empty() && self.include.is_empty() {
+        if self.has_no_patterns() {
             return loader == LoaderKind::Application;
         }
         self.targets.iter().any(|prefix| class.starts_with(prefix.as_str()))
@@ -404,6 +438,10 @@ impl FilterSpec {
                 .include
                 .iter()
                 .any(|glob| Self::reaches(glob, loader) && glob.matches_some_of(class))
+    }
+
+    fn has_no_patterns(&self) -> bool {
+        self.targets.is_empty() && self.include.is_empty() && self.related.is_empty()
     }
 
     /// Returns whether classes of the boot and the platform loader may be recorded.
@@ -438,16 +476,21 @@ impl FilterSpec {
     }
 
     fn selects_by_name(&self, candidate: Candidate<'_>) -> bool {
-        let Candidate { class, hidden, loader, .. } = candidate;
-        if self.targets.is_empty() && self.include.is_empty() {
+        let Candidate { class, method, types, annotations, hidden, loader, .. } = candidate;
+        if self.has_no_patterns() {
             return loader == LoaderKind::Application;
         }
+        let may_be_related = !hidden
+            && loader == LoaderKind::Application
+            && !matches!(method, "<init>" | "<clinit>");
         // A prefix does not select hidden classes: their names are generated.
         // Evaluates both, so that each pattern that matches is recorded as matched.
         (!hidden && self.targets.find(|prefix| class.starts_with(prefix.as_str())))
             | self
                 .include
                 .find(|glob| Self::reaches(glob, loader) && glob.selects(candidate.name()))
+            | (may_be_related
+                && self.related.find(|related| related.selects(class, types, annotations)))
     }
 }
 
@@ -468,8 +511,19 @@ mod tests {
         let loader = if jdk { LoaderKind::Jdk } else { LoaderKind::Application };
         let (native, synthetic, accessor, hidden) = (false, false, false, false);
         let descriptor = "(I)V";
-        let types = &[];
-        Candidate { class, method, descriptor, types, native, synthetic, accessor, hidden, loader }
+        let (types, annotations) = (&[], &[]);
+        Candidate {
+            class,
+            method,
+            descriptor,
+            types,
+            annotations,
+            native,
+            synthetic,
+            accessor,
+            hidden,
+            loader,
+        }
     }
 
     fn globs<T: From<Vec<Glob>>>(patterns: &[&str]) -> T {

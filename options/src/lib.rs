@@ -16,6 +16,7 @@ pub mod mains;
 mod notice;
 mod parse;
 pub mod presets;
+mod related;
 mod sources;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ pub use kinds::{
 };
 pub use notice::{NOTICES, Notice};
 pub use parse::{Options, parse_filter};
+pub use related::Related;
 pub use sources::{KEYS, Key, split};
 pub use tracked::Tracked;
 pub use values::{parse_bytes, patterns};

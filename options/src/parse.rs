@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use flow_codec::Glob;
 use flow_codec::format::manifest::{Order, Timing};
 use flow_codec::format::names::{CONTAINER_EXTENSION, EventFormat, container_stem};
 use flow_codec::write::Compression;
@@ -13,6 +14,7 @@ use log::LevelFilter;
 use crate::filter::{DEFAULT_MAX_VALUE, DEFAULT_VALUES_DEPTH, FilterSpec, LineRecording};
 use crate::mains::MainFilter;
 use crate::presets::{PresetFile, Presets};
+use crate::related::Related;
 use crate::sources::{Setting, bad_value, from_environment, from_string, gather, split};
 use crate::tracked::Tracked;
 use crate::values::{
@@ -226,7 +228,13 @@ pub fn parse_filter(text: &str) -> Result<FilterSpec, OptionError> {
             return Err(OptionError(format!("filter: {} is given twice; keep one", earlier.key)));
         }
     }
-    filter(&settings)
+    let filter = filter(&settings)?;
+    match filter.related.is_empty() {
+        true => Ok(filter),
+        false => Err(OptionError(
+            "filter: patterns with @ and extends: are for the start of a recording; name classes and methods".to_owned(),
+        )),
+    }
 }
 
 /// All settings, by key.
@@ -339,6 +347,14 @@ fn filter_with_details(
     engine: EngineKind,
     format: EventFormat,
 ) -> Result<FilterSpec, OptionError> {
+    let chosen = filter(settings)?;
+    if let Some(include) = settings.get("include").filter(|_| chosen.needs_annotations())
+        && engine != EngineKind::Instrument
+    {
+        let Setting { key, value, place } = include;
+        let why = "annotations need engine=instrument, which reads class files; leave out engine";
+        return Err(OptionError(format!("{key}={value} ({place}): {why}")));
+    }
     let value = |key: &str| settings.get(key);
     let detail = |key: &str| match value(key) {
         Some(patterns) => {
@@ -379,7 +395,7 @@ fn filter_with_details(
         limits_text: value("max-value").is_some(),
         skips_accessors: value("skip")
             .map_or(Ok(false), |skip| skips_accessors(skip, value("fields")))?,
-        ..filter(settings)?
+        ..chosen
     })
 }
 
@@ -502,9 +518,18 @@ fn command_line(settings: &Settings) -> Result<CommandLine, OptionError> {
 fn filter(settings: &Settings) -> Result<FilterSpec, OptionError> {
     let value = |key: &str| settings.get(key);
     let flag = |key: &str, default| value(key).map_or(Ok(default), parse_bool);
+    let include = value("include").map_or(Ok(Vec::new()), |include| list(include, ';'))?;
+    let (mut named, mut related) = (Vec::new(), Vec::new());
+    for pattern in &include {
+        match Related::parse(pattern) {
+            Some(pattern) => related.push(pattern),
+            None => named.push(Glob::new(pattern)),
+        }
+    }
     Ok(FilterSpec {
         targets: value("target").map_or(Ok(Vec::new()), |target| list(target, '+'))?.into(),
-        include: value("include").map_or(Ok(Vec::new()), globs)?.into(),
+        include: named.into(),
+        related: related.into(),
         exclude: value("exclude").map_or(Ok(Vec::new()), globs)?,
         constructors: flag("constructors", true)?,
         synthetic: flag("synthetic", true)?,

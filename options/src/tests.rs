@@ -41,6 +41,7 @@ fn presets_are_chosen_by_name_and_a_file_adds_some() {
             "there is no preset 'sqll'; there are sql, http, log, handovers, coroutines, context, and those of a file that presets-file= names",
         ),
         ("presets=sql,engine=events", "needs engine=instrument"),
+        ("include=@Test,engine=events", "annotations need engine=instrument"),
         ("presets=sql,format=jsonl", "format=jsonl has no place for it"),
         (
             "presets=sql,presets-file=/nowhere",
@@ -371,6 +372,10 @@ fn a_filter_that_changes_has_no_other_options() {
         (
             "lines=**",
             "filter: 'lines' cannot change; target, include, exclude, constructors, synthetic, natives can",
+        ),
+        (
+            "include=a.A;@Test",
+            "filter: patterns with @ and extends: are for the start of a recording; name classes and methods",
         ),
         ("include=a.A,include=a.B", "filter: include is given twice; keep one"),
         ("natives=maybe", "natives=maybe (filter): expected true or false"),

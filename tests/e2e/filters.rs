@@ -261,3 +261,50 @@ fn parameters_keep_their_names_when_the_filter_changes() {
         end(&collector, session);
     });
 }
+
+/// The names of the recorded methods of `Related`, in the order of their calls.
+fn of_related(jdk: &Jdk, engine: Engine, include: &str) -> String {
+    let program = Program::harness(jdk, "Related").engine(engine);
+    let run = program.options(&format!("include={include}")).run();
+    assert_eq!(run.code(), Some(0), "{}", run.errors());
+    let lines = lines(&decode_trace(&run.out()), "main");
+    lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn classes_can_be_selected_by_what_they_extend() {
+    on_every_engine(|jdk, engine| {
+        let cases = [
+            ("extends:Base", "base child grandchild last"),
+            ("extends:harness.Related$Child", "child grandchild last"),
+            // A default method is one of the interface.
+            ("extends:Api", "grandchild last offered offered"),
+            (
+                "extends:harness.**Api;harness.Related$Annotated#first",
+                "grandchild last offered first offered",
+            ),
+        ];
+        for (include, expected) in cases {
+            assert_eq!(of_related(jdk, engine, include), expected, "{include}");
+        }
+        assert_eq!(
+            of_related(jdk, engine, "extends:java.lang.Object"),
+            "main base child grandchild last offered first second plain kept seen plain offered"
+        );
+    });
+}
+
+#[test]
+fn methods_can_be_selected_by_annotations() {
+    on_every_jdk(|jdk| {
+        let cases = [
+            ("@Seen", "first second seen"),
+            ("@harness.*", "first second kept seen"),
+            ("@harness.Related$Kept", "kept"),
+            ("@java.lang.Deprecated;extends:Last", "last seen"),
+        ];
+        for (include, expected) in cases {
+            assert_eq!(of_related(jdk, Engine::Instrument, include), expected, "{include}");
+        }
+    });
+}

@@ -43,7 +43,7 @@ const UNNAMED_CLASS: &str = "(unnamed)";
 const TEXT_OF_OPERATION: &str = "text";
 
 /// Returns the bytes of a class that is being loaded or changed, with probes; `None` to leave it unchanged.
-/// `name` is the internal one, if the JVM knows it already. `known_types` are supertypes of the class that presets are about, if
+/// `name` is the internal one, if the JVM knows it already. `known_types` are supertypes of the class that the filter is about, if
 /// the class is loaded.
 pub fn on_class_file(
     recorder: &Recorder,
@@ -89,21 +89,21 @@ pub fn on_class_file(
     })
 }
 
-/// Returns the supertypes of a class that presets are about: those that are `known`, and those that the class file names. Of a
+/// Returns the supertypes of a class that the filter is about: those that are `known`, and those that the class file names. Of a
 /// class that is not loaded yet, those of its supertypes are missing; see [`lacks_types`].
 fn types_of(class: &ClassFile<'_>, known: &[String], filter: &FilterSpec) -> Vec<String> {
-    if !filter.presets.need_types() {
+    if !filter.needs_types() {
         return Vec::new();
     }
     let direct = class.supertypes();
-    filter.presets.relevant(known.iter().chain(&direct).map(String::as_str))
+    filter.relevant(known.iter().chain(&direct).map(String::as_str))
 }
 
-/// Returns whether a class that is being prepared was judged without a supertype that presets are about. `direct` are those that
+/// Returns whether a class that is being prepared was judged without a supertype that the filter is about. `direct` are those that
 /// its class file names, `all` also theirs.
 #[must_use]
 pub fn lacks_types(filter: &FilterSpec, direct: &[String], all: &[String]) -> bool {
-    let relevant = |types: &[String]| filter.presets.relevant(types.iter().map(String::as_str));
+    let relevant = |types: &[String]| filter.relevant(types.iter().map(String::as_str));
     relevant(direct) != relevant(all)
 }
 
@@ -348,7 +348,8 @@ pub fn note_open_frames<'a>(recorder: &Recorder, vm: &impl Jvm<'a>) {
 
 /// Parts of a recording that a filter may leave out.
 #[derive(Clone, Copy, Default)]
-struct MethodKind {
+struct MethodKind<'a> {
+    annotations: &'a [String],
     native: bool,
     synthetic: bool,
     accessor: bool,
@@ -361,7 +362,7 @@ struct Rewriting<'a> {
     loader: &'a Loader,
     class: &'a ClassFile<'a>,
     name: &'a str,
-    /// Supertypes that presets are about.
+    /// Supertypes that the filter is about.
     types: &'a [String],
     probes: Probes,
 }
@@ -441,7 +442,12 @@ impl Rewriting<'_> {
     fn plan(&self, index: usize, method: &Method<'_>) -> Option<Plan<'_>> {
         let native = method.access & NATIVE != 0;
         let name = Name::new(self.name, &method.name, &method.descriptor);
+        let annotations = match self.filter.needs_annotations() {
+            true => self.class.annotations(index),
+            false => Vec::new(),
+        };
         let kind = MethodKind {
+            annotations: &annotations,
             native,
             synthetic: !self.filter.synthetic && self.class.is_synthetic(index),
             accessor: self.filter.skips_accessors && self.class.is_accessor(index),
@@ -665,9 +671,9 @@ impl Rewriting<'_> {
         }
     }
 
-    fn verdict(&self, name: Name<'_>, kind: MethodKind, loader: LoaderKind) -> Verdict {
+    fn verdict(&self, name: Name<'_>, kind: MethodKind<'_>, loader: LoaderKind) -> Verdict {
         let Name { class, name: method, descriptor, .. } = name;
-        let MethodKind { native, synthetic, accessor } = kind;
+        let MethodKind { annotations, native, synthetic, accessor } = kind;
         let hidden = false;
         let types = self.types_of(class);
         let candidate = Candidate {
@@ -675,6 +681,7 @@ impl Rewriting<'_> {
             method,
             descriptor,
             types,
+            annotations,
             native,
             synthetic,
             accessor,
@@ -694,7 +701,7 @@ impl Rewriting<'_> {
         }
     }
 
-    /// The supertypes of a class that presets are about: only those of this class are known.
+    /// The supertypes of a class that the filter is about: only those of this class are known.
     fn types_of(&self, class: &str) -> &[String] {
         if class == self.name { self.types } else { &[] }
     }

@@ -55,8 +55,8 @@ pub trait Jvm<'a> {
     /// Returns whether threads can be distinguished: not before VMStart has been handled.
     fn knows_threads(&self) -> bool;
 
-    /// Returns the loaded classes that `select` accepts and that can be changed. It gets the name, the supertypes that presets
-    /// are about, and the loader.
+    /// Returns the loaded classes that `select` accepts and that can be changed. It gets the name, the supertypes that the filter
+    /// is about, and the loader.
     fn loaded_classes(
         &self,
         select: impl Fn(&str, &[String], LoaderKind) -> bool,

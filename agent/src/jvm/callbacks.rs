@@ -338,7 +338,7 @@ unsafe extern "C" fn class_prepare(
                     return;
                 }
                 let is_old = unprepared::has_old_probes(&name.binary).unwrap_or_else(|| {
-                    let (loader, types) = (vm.loader_of(class).kind, vm.types_for_presets(class));
+                    let (loader, types) = (vm.loader_of(class).kind, vm.types_for_filter(class));
                     agent.recorder().methods().filter().may_select(&name.binary, &types, loader)
                 });
                 if is_old || lacks_types(agent, &vm, class) {
@@ -350,9 +350,9 @@ unsafe extern "C" fn class_prepare(
     });
 }
 
-/// Returns whether a class is for a preset, which was not known before its supertypes were loaded.
+/// Returns whether the filter is about a class because of its supertypes, which was not known before its supertypes were loaded.
 fn lacks_types(agent: &Agent, vm: &Vm<'_>, class: sys::jclass) -> bool {
-    let all = vm.types_for_presets(class);
+    let all = vm.types_for_filter(class);
     if all.is_empty() || vm.loader_of(class).kind == LoaderKind::Jdk {
         return false;
     }
@@ -394,7 +394,7 @@ unsafe extern "C" fn class_file_load_hook(
         let is_new = class_being_redefined.is_null();
         let types = match is_new {
             true => Vec::new(),
-            false => vm.types_for_presets(class_being_redefined),
+            false => vm.types_for_filter(class_being_redefined),
         };
         let probed = with_probes(&vm, is_new, loader, name, &types, class);
         match is_ours(Retransforming::ToChange) {

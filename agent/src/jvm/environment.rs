@@ -157,7 +157,7 @@ fn wanted(
         }
         wanted._bitfield_1.set_bit(*bit, true);
     }
-    if options.filter.presets.need_types() {
+    if options.filter.needs_types() {
         state::need_types();
     }
     // From JDK 24 on, classes in the shared archive may hold calls that are resolved to the code that methods

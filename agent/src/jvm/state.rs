@@ -30,7 +30,7 @@ static IS_ENDING: AtomicBool = AtomicBool::new(false);
 /// Whether the agent has the capabilities with which it [knows bridges](knows_bridges).
 static KNOWS_BRIDGES: AtomicBool = AtomicBool::new(false);
 
-/// Whether a recording has presets that are about supertypes of classes. Stays set: a class that such a recording has changed must
+/// Whether a recording has a filter that is about supertypes of classes. Stays set: a class that such a recording has changed must
 /// be found when it ends.
 static NEEDS_TYPES: AtomicBool = AtomicBool::new(false);
 

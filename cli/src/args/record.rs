@@ -116,6 +116,9 @@ pub(crate) struct AgentArgs {
     pub(crate) target: Vec<String>,
     /// Record only methods that match this pattern, pkg.Class or pkg.Class#method: * matches within a
     /// package, ** across packages; repeatable
+    ///
+    /// extends:com.app.Api selects what extends or implements a type, @Transactional what has an annotation: methods, not
+    /// constructors.
     #[arg(help_heading = WHAT)]
     #[arg(long, value_name = "GLOB")]
     pub(crate) include: Vec<String>,

@@ -9,7 +9,6 @@ use crate::readers::tables::{Row, calls, rows};
 use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::record::Field;
 use tempfile::TempDir;
 
 /// A thread whose main method runs 40 tests, with calls between them; and in one of them a pause, if there is one.

@@ -50,7 +50,7 @@ pub(in crate::jvm) fn begin(stopped: &Agent) {
 }
 
 /// Passes a class that is being prepared through the class file hook, because it may have probes of an
-/// earlier recording, or because a preset is about one of its supertypes, which was not known before. Waits until that is done, but no longer than `timeout`. Another thread does it: this
+/// earlier recording, or because the filter is about one of its supertypes, which was not known before. Waits until that is done, but no longer than `timeout`. Another thread does it: this
 /// one holds the lock of the class, and would wait for ever for a thread that changes the class and waits for
 /// that lock.
 #[cold]

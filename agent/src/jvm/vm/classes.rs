@@ -60,8 +60,8 @@ impl Vm<'_> {
         names.into_iter().collect()
     }
 
-    /// The supertypes of a class, if any preset is about such.
-    pub(in crate::jvm) fn types_for_presets(&self, class: jclass) -> Vec<String> {
+    /// The supertypes of a class, if the filter is about such.
+    pub(in crate::jvm) fn types_for_filter(&self, class: jclass) -> Vec<String> {
         if state::needs_types() { self.supertypes(class) } else { Vec::new() }
     }
 

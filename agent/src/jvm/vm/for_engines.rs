@@ -72,7 +72,7 @@ impl<'a> Jvm<'a> for Vm<'a> {
         let selected = |class: &jclass| {
             let name = self.class_name(*class).filter(|name| !name.hidden);
             name.filter(|name| !name.binary.starts_with('[')).is_some_and(|name| {
-                let types = self.types_for_presets(*class);
+                let types = self.types_for_filter(*class);
                 select(&name.binary, &types, self.loader_of(*class).kind)
             }) && self.jvmti.is_modifiable(*class)
         };

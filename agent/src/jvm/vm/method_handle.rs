@@ -45,7 +45,7 @@ impl DescribeMethod for MethodHandle<'_, '_> {
         let class = jvmti.declaring_class(self.id())?;
         let class_name = jvmti.class_signature(class).map(|signature| class_name(&signature));
         let loader = self.vm.loader_of(class);
-        let types = self.vm.types_for_presets(class);
+        let types = self.vm.types_for_filter(class);
         self.vm.forget(class);
         let class_name = class_name?;
         // Empty without the capability, without which no filter leaves accessors out.

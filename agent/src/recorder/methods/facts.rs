@@ -31,7 +31,7 @@ pub struct MethodFacts {
     pub info: MethodInfo,
     /// Who defined the class.
     pub loader: LoaderKind,
-    /// Supertypes of the class that presets are about.
+    /// Supertypes of the class that the filter is about.
     pub types: Vec<String>,
     /// Whether the method is native.
     pub native: bool,

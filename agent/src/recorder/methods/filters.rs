@@ -57,8 +57,9 @@ impl Filters {
         if earlier.len() >= MAX_CHANGES {
             return Err(format!("the filter has changed {MAX_CHANGES} times, which is the most"));
         }
-        let FilterSpec { targets, include, exclude, constructors, synthetic, natives, .. } = filter;
-        let chosen = FilterSpec { targets, include, exclude, ..current.clone() };
+        let FilterSpec { targets, include, related, exclude, .. } = filter.clone();
+        let FilterSpec { constructors, synthetic, natives, .. } = filter;
+        let chosen = FilterSpec { targets, include, related, exclude, ..current.clone() };
         let filter = FilterSpec { constructors, synthetic, natives, ..chosen };
         earlier.push(std::mem::replace(&mut *current, filter));
         and();
@@ -117,6 +118,8 @@ fn candidate(facts: &MethodFacts) -> Candidate<'_> {
         method: &info.name,
         descriptor: &info.descriptor,
         types,
+        // Only class files have them.
+        annotations: &[],
         native: *native,
         synthetic: *synthetic,
         accessor: *accessor,

@@ -1,12 +1,13 @@
-//! Annotations that make the JVM treat a method of the JDK specially.
+//! Annotations: their names, and those that make the JVM treat a method of the JDK specially.
 //!
-//! The JVM replaces the code of such methods (`@IntrinsicCandidate`), relies on how they are inlined
+//! The JVM replaces the code of the latter methods (`@IntrinsicCandidate`), relies on how they are inlined
 //! (`@ForceInline`), hides them from stack traces, or allows them no call (`@Scoped`). Some had other names
 //! in JDK 8 to 15.
 
 use super::bytes::Reader;
 use super::pool::Pool;
 use crate::rewrite::Malformed;
+use crate::text::binary_name;
 
 /// The prefix of their descriptors.
 const INTERNAL: [&[u8]; 4] = [
@@ -22,6 +23,24 @@ const MAX_DEPTH: u32 = 32;
 /// Returns whether a method has one. An annotation that cannot be read counts as one.
 pub(in crate::rewrite) fn are_internal(content: &[u8], pool: &Pool<'_>) -> bool {
     any_internal(&mut Reader::new(content), pool).unwrap_or(true)
+}
+
+/// The binary names of annotations, as far as they can be read.
+pub(in crate::rewrite) fn names(content: &[u8], pool: &Pool<'_>) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut reader = Reader::new(content);
+    let mut read = || -> Result<(), Malformed> {
+        for _ in 0..reader.u16()? {
+            let kind = pool.utf8(reader.u16()?)?;
+            let class = kind.strip_prefix(b"L").and_then(|kind| kind.strip_suffix(b";"));
+            names.extend(class.map(binary_name));
+            skip_pairs(&mut reader, MAX_DEPTH)?;
+        }
+        Ok(())
+    };
+    // What was read before an odd one counts.
+    let _ = read();
+    names
 }
 
 fn any_internal(reader: &mut Reader<'_>, pool: &Pool<'_>) -> Result<bool, Malformed> {

@@ -33,6 +33,8 @@ pub struct ClassFile<'a> {
     debug: Option<&'a [u8]>,
     /// The method handles of its bootstrap methods.
     bootstraps: Vec<u16>,
+    /// The contents of its attributes for annotations.
+    annotations: Vec<&'a [u8]>,
 }
 
 /// A field of the class.
@@ -55,8 +57,9 @@ pub(in crate::rewrite) struct Entry<'a> {
     pub(in crate::rewrite) attributes: Range<usize>,
     /// Whether the method has `MethodParameters`.
     pub(in crate::rewrite) has_parameters: bool,
-    /// The content of its `RuntimeVisibleAnnotations`.
+    /// The content of its `RuntimeVisibleAnnotations`, and of its `RuntimeInvisibleAnnotations`.
     annotations: Option<&'a [u8]>,
+    invisible_annotations: Option<&'a [u8]>,
 }
 
 /// The description of a method.
@@ -121,12 +124,16 @@ impl<'a> ClassFile<'a> {
             methods.push(Entry::parse(&mut reader, &pool)?);
         }
         let (mut source_file, mut debug, mut bootstraps) = (None, None, Vec::new());
+        let mut annotations = Vec::new();
         for attribute in Attributes::new(&mut reader) {
             let (name, content) = attribute?;
             match pool.utf8(name)? {
                 b"SourceFile" => source_file = Some(pool.utf8(Reader::new(content).u16()?)?),
                 b"SourceDebugExtension" => debug = Some(content),
                 b"BootstrapMethods" => bootstraps = bootstrap_handles(content),
+                b"RuntimeVisibleAnnotations" | b"RuntimeInvisibleAnnotations" => {
+                    annotations.push(content);
+                }
                 _ => {}
             }
         }
@@ -147,6 +154,7 @@ impl<'a> ClassFile<'a> {
             source_file,
             debug,
             bootstraps,
+            annotations,
         })
     }
 
@@ -260,6 +268,16 @@ impl<'a> ClassFile<'a> {
         })
     }
 
+    /// The binary names of the annotations of a method and of the class itself, as far as they can be read.
+    #[must_use]
+    pub fn annotations(&self, method: usize) -> Vec<String> {
+        let entry = self.methods.get(method);
+        let of_method =
+            entry.into_iter().flat_map(|entry| [entry.annotations, entry.invisible_annotations]);
+        let all = self.annotations.iter().copied().chain(of_method.flatten());
+        all.flat_map(|content| annotations::names(content, &self.pool)).collect()
+    }
+
     /// Returns whether a method [is an accessor](is_accessor).
     #[must_use]
     pub fn is_accessor(&self, method: usize) -> bool {
@@ -321,6 +339,7 @@ impl<'a> Entry<'a> {
             attributes: reader.at()..reader.at(),
             has_parameters: false,
             annotations: None,
+            invisible_annotations: None,
         };
         let mut attributes = Attributes::new(reader);
         while let Some(attribute) = attributes.next() {
@@ -334,6 +353,7 @@ impl<'a> Entry<'a> {
                     }
                 }
                 b"RuntimeVisibleAnnotations" => entry.annotations = Some(content),
+                b"RuntimeInvisibleAnnotations" => entry.invisible_annotations = Some(content),
                 b"MethodParameters" => entry.has_parameters = true,
                 _ => {}
             }
