@@ -8,7 +8,8 @@
 //! use flow_query::text::ValueTexts;
 //!
 //! let mut traces = Traces::open("flow-trace")?;
-//! for call in Calls::of_method("Orders#total").longest().with_values().at_most(10).find(&mut traces)? {
+//! let slowest = Calls::of_method("Orders#total").longest().with_values().at_most(10);
+//! for call in slowest.find(&mut traces, &mut ())?.0 {
 //!     let methods = traces[call.trace].methods();
 //!     let values = ValueTexts::new(methods, Some(call.method)).all(&call.values);
 //!     println!("{} ns  {}{values}", call.times.duration_ns, methods.display(call.method));
