@@ -135,6 +135,7 @@ const RAN: u8 = 0x20;
 const ALL_FLAGS: u8 = MISSED | SAME | CUT | SEVERAL | RAN;
 
 /// The clock by which threads are sampled.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum SampleClock {
     /// Each time a thread has used an interval of processor time.
@@ -170,6 +171,7 @@ impl SampleClock {
 }
 
 /// How often threads are sampled.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sampling {
     /// By which clock.
@@ -179,6 +181,7 @@ pub struct Sampling {
 }
 
 /// A frame of a sampled stack.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Frame {
     /// The method, if it is known.
@@ -190,6 +193,7 @@ pub struct Frame {
 }
 
 /// Why a sample has no stack.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Cause(pub u8);
 
@@ -229,6 +233,7 @@ impl Cause {
 }
 
 /// One sample of a thread.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sample<'a> {
     /// The thread; 0 if it is unknown.
@@ -260,6 +265,7 @@ impl Sample<'_> {
 }
 
 /// What a sample found.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Found<'a> {
     /// The frames of a thread.
@@ -282,6 +288,7 @@ struct State {
 }
 
 /// Encodes a batch. Keeps its memory for the next one.
+#[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct BatchEncoder {
     sampling: Sampling,

@@ -54,6 +54,7 @@ impl Trace {
     ///
     /// # Errors
     /// Their file cannot be opened.
+    #[doc(hidden)]
     pub fn samples(&self) -> Result<Option<Samples>> {
         let stored = self.text(StreamKind::Samples)?;
         Ok(stored.map(|stored| Samples::new(StoredBytes::of(stored), self.file(names::SAMPLES))))

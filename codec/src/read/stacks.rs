@@ -141,6 +141,7 @@ impl StackSample {
     }
 
     /// Why it has no stack; `None` if it has one.
+    #[doc(hidden)]
     #[must_use]
     pub const fn missed(&self) -> Option<Cause> {
         match self.stack {

@@ -145,6 +145,7 @@ impl Operations {
     ///
     /// # Errors
     /// A part of the selection is not there.
+    #[doc(hidden)]
     pub fn begin(&self, traces: &mut Traces) -> Result<(), Error> {
         traces.select(&self.select)?;
         traces.number_calls(&mut ())
@@ -155,6 +156,7 @@ impl Operations {
     ///
     /// # Errors
     /// The selection depends on times, and the trace has none.
+    #[doc(hidden)]
     pub fn sums_of(
         &self,
         trace: &Trace,
@@ -203,6 +205,7 @@ impl Operations {
     ///
     /// # Errors
     /// The selection depends on times, and the trace has none.
+    #[doc(hidden)]
     pub fn worst(
         &self,
         trace: &Trace,
@@ -226,6 +229,7 @@ impl Operations {
     ///
     /// # Errors
     /// The selection depends on times, and the trace has none.
+    #[doc(hidden)]
     pub fn read(
         &self,
         trace: &Trace,

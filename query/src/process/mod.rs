@@ -66,9 +66,12 @@ mod reached;
 mod router;
 
 pub use self::follow::{Follower, Passed};
-pub use self::merged::MergedFollower;
-pub use self::reached::NewEvents;
-pub use self::reached::Reached;
 pub(crate) use self::reached::is_received;
 pub(crate) use self::router::Receive;
 pub use self::router::{Cause, DataBreak, Failed, Handle, Metadata, Ordered, Processor, Router};
+
+#[doc(hidden)]
+pub use self::{
+    merged::MergedFollower,
+    reached::{NewEvents, Reached},
+};

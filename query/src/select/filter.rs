@@ -49,6 +49,7 @@ impl Filter {
 
     /// The selected frames of a thread that were entered before recording. Only their names are known,
     /// `pkg.Class.method(descriptor)`.
+    #[doc(hidden)]
     #[must_use]
     pub fn open_frames(&self, trace: &Trace, thread: ThreadId) -> OpenFrames {
         let open = trace.threads().get(thread).map(|thread| thread.open.clone());
@@ -60,6 +61,7 @@ impl Filter {
     }
 
     /// Returns whether a method is selected that only samples have, among the [included](Self::included) patterns.
+    #[doc(hidden)]
     #[must_use]
     pub fn shows(&self, included: &[Glob], name: Name<'_>) -> bool {
         self.is_all() || Selection::is_selected(included, &self.exclude, name)

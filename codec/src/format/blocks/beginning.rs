@@ -46,6 +46,7 @@ use crate::format::leb128;
 use crate::format::marks::BeforeMarks;
 
 /// The beginning of a thread in a part.
+#[doc(hidden)]
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Beginning {
     /// Bytes of events before it.

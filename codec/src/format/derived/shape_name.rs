@@ -88,8 +88,8 @@ impl ShapeName {
 }
 
 /// What has a shape, for its name.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[expect(missing_docs, reason = "they are described above")]
 pub enum Named {
     Returned(MethodKey),
     Unwound(MethodKey),
@@ -122,6 +122,7 @@ impl Named {
 }
 
 /// The hash of the name of a method.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct MethodKey(u128);
 
@@ -146,6 +147,7 @@ impl MethodKey {
 }
 
 /// Whether the order counts in which a call made others.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum CallOrder {
     /// Calls in another order have another name.
@@ -156,6 +158,7 @@ pub enum CallOrder {
 }
 
 /// Computes names of shapes, one after the other.
+#[doc(hidden)]
 #[derive(Debug, Default)]
 pub struct Namer {
     bytes: Vec<u8>,
@@ -222,6 +225,7 @@ impl Namer {
 }
 
 /// The first digits of a name.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NamePrefix {
     value: u128,

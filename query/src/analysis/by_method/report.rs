@@ -211,6 +211,7 @@ impl Report {
     /// Creates a report on calls that are made while these frames are open, the outermost first. The frames
     /// themselves count in another report, to which [`add`](Self::add) adds this one; this one counts the
     /// calls made in them from now on. So a thread can be cut into parts that are read at the same time.
+    #[doc(hidden)]
     #[must_use]
     pub fn continuing(open: &[MethodId]) -> Self {
         let mut report = Self::default();
@@ -239,6 +240,7 @@ impl Report {
     }
 
     /// Adds the calls of another report. Frames that are open there count up to here.
+    #[doc(hidden)]
     pub fn add(&mut self, mut other: Self) {
         other.end_thread();
         if self.sums.len() < other.sums.len() {

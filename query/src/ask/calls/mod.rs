@@ -286,6 +286,7 @@ impl Calls {
     ///
     /// # Errors
     /// A pattern matches nothing, or a trace has no times and the longest calls are asked for.
+    #[doc(hidden)]
     pub fn begin<'a>(&'a self, traces: &mut Traces) -> Result<CallSearch<'a>, Error> {
         self.expect_selectable()?;
         let mut runs = Vec::new();

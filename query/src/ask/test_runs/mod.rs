@@ -124,6 +124,7 @@ impl RanTests {
     }
 
     /// Reads what the selected tests of a trace called. `runs` are all its tests, in the order in which they began.
+    #[doc(hidden)]
     pub fn read(
         &self,
         trace: &Trace,
