@@ -811,7 +811,7 @@ impl MarkDecoder {
 
     /// What comes before the next mark.
     #[must_use]
-    pub const fn before(&self) -> BeforeMarks {
+    pub(crate) const fn before(&self) -> BeforeMarks {
         self.before
     }
 

@@ -145,15 +145,6 @@ pub enum SampleClock {
 }
 
 impl SampleClock {
-    /// The word that options use.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Cpu => "cpu",
-            Self::Wall => "wall",
-        }
-    }
-
     const fn code(self) -> u8 {
         match self {
             Self::Cpu => 1,
@@ -302,12 +293,6 @@ impl BatchEncoder {
     #[must_use]
     pub fn new(sampling: Sampling) -> Self {
         Self { sampling, bytes: Vec::new(), state: State::default(), samples: 0 }
-    }
-
-    /// How many samples it has.
-    #[must_use]
-    pub const fn samples(&self) -> u64 {
-        self.samples
     }
 
     /// How many bytes it has.

@@ -147,9 +147,8 @@ impl fmt::Display for LeftOut {
 
 impl LeftOut {
     /// Reads the detail of a mark; `None` if it is another one.
-    #[doc(hidden)]
     #[must_use]
-    pub fn parse(detail: &str) -> Option<Self> {
+    pub(crate) fn parse(detail: &str) -> Option<Self> {
         let words = detail.strip_prefix(LEFT_OUT)?.split(' ');
         let words: Vec<_> = words.filter_map(|word| word.split_once('=')).collect();
         let text = |key| words.iter().find(|(found, _)| *found == key).map(|(_, text)| *text);

@@ -87,7 +87,7 @@ impl StackSamples {
 
     /// The samples of a thread, in order of time.
     #[must_use]
-    pub fn of(&self, thread: ThreadId) -> &[StackSample] {
+    pub(crate) fn of(&self, thread: ThreadId) -> &[StackSample] {
         self.threads.get(&thread).map_or(&[], Vec::as_slice)
     }
 

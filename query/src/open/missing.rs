@@ -35,9 +35,8 @@ pub enum Missing {
 
 impl Missing {
     /// What is missing from a trace; `None` if nothing is, or if it was lost while recording.
-    #[doc(hidden)]
     #[must_use]
-    pub fn of(trace: &Trace) -> Option<Self> {
+    pub(crate) fn of(trace: &Trace) -> Option<Self> {
         if let Some(missing) = missing_journal(trace) {
             return Some(missing);
         }

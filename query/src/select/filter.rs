@@ -29,15 +29,9 @@ impl Filter {
         self.include.is_empty() && self.exclude.is_empty() && !self.own
     }
 
-    /// The patterns of methods that are included.
-    #[must_use]
-    pub fn include(&self) -> &[String] {
-        &self.include
-    }
-
     /// The patterns of methods that are left out.
     #[must_use]
-    pub fn exclude(&self) -> &[Glob] {
+    pub(crate) fn exclude(&self) -> &[Glob] {
         &self.exclude
     }
 

@@ -84,7 +84,7 @@ impl<'a> JoinedNames<'a> {
     }
 
     /// The class, name and descriptor of a method, and its readable name.
-    pub fn columns(&self, number: MethodId) -> NameColumns<'_> {
+    pub(crate) fn columns(&self, number: MethodId) -> NameColumns<'_> {
         let place = self.methods.place(number);
         let found = place.and_then(|(trace, id)| self.names.get(trace)?.methods().get(id));
         found.map_or(NameColumns::NOTHING, |method| {
@@ -210,12 +210,6 @@ impl Joiner {
         Self { join: self.join.in_order(order), ..self }
     }
 
-    /// Returns the methods of all shapes.
-    #[must_use]
-    pub fn methods(&self) -> &JoinedMethods {
-        &self.methods
-    }
-
     /// Returns the threads that cannot be joined; each was reported.
     #[must_use]
     pub fn left_out(&self) -> &[NotJoined] {
@@ -333,7 +327,7 @@ impl Joiner {
     }
 
     /// Adds the selected threads of a trace. Returns them, and the worst that was reported.
-    pub fn add(
+    pub(crate) fn add(
         &mut self,
         trace: &Trace,
         joins: Joins<'_>,

@@ -129,13 +129,13 @@ pub struct MethodKey(u128);
 impl MethodKey {
     /// Of a method with a name.
     #[must_use]
-    pub fn new(class: &str, name: &str, descriptor: &str) -> Self {
+    pub(crate) fn new(class: &str, name: &str, descriptor: &str) -> Self {
         Self::of(&ids::key(class, name, descriptor))
     }
 
     /// Of a method with this text as its key.
     #[must_use]
-    pub fn of(key: &str) -> Self {
+    pub(crate) fn of(key: &str) -> Self {
         Self(XxHash3_128::oneshot(key.as_bytes()))
     }
 

@@ -410,9 +410,8 @@ impl Totals {
     }
 
     /// With these.
-    #[doc(hidden)]
     #[must_use]
-    pub fn plus(&self, others: &Self) -> Self {
+    pub(crate) fn plus(&self, others: &Self) -> Self {
         Self {
             threads: self.threads.saturating_add(others.threads),
             methods: self.methods.saturating_add(others.methods),

@@ -470,9 +470,8 @@ impl Role {
 
 impl Primitive {
     /// The number of its type.
-    #[doc(hidden)]
     #[must_use]
-    pub const fn kind(self) -> u8 {
+    pub(crate) const fn kind(self) -> u8 {
         match self {
             Self::Boolean(_) => kind::BOOLEAN,
             Self::Byte(_) => kind::BYTE,

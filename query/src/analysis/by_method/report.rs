@@ -211,9 +211,8 @@ impl Report {
     /// Creates a report on calls that are made while these frames are open, the outermost first. The frames
     /// themselves count in another report, to which [`add`](Self::add) adds this one; this one counts the
     /// calls made in them from now on. So a thread can be cut into parts that are read at the same time.
-    #[doc(hidden)]
     #[must_use]
-    pub fn continuing(open: &[MethodId]) -> Self {
+    pub(crate) fn continuing(open: &[MethodId]) -> Self {
         let mut report = Self::default();
         for &method in open {
             report.enter(method);
