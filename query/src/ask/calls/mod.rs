@@ -518,9 +518,6 @@ mod tests {
         #[derive(Default)]
         struct Heard(std::cell::Cell<u32>);
         impl Listener for Heard {
-            fn at(&mut self, _: flow_codec::Offset) {}
-            fn expect_more(&mut self, _: u64) {}
-            fn file_done(&mut self, _: u64) {}
             fn message(&self, _: &str) {}
             fn damage(&self, _: &flow_codec::Error) {
                 self.0.set(self.0.get() + 1);
