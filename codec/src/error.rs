@@ -138,6 +138,7 @@ pub enum Error {
 
 impl Error {
     /// Adds the file to an error that came from a stream without a name.
+    #[doc(hidden)]
     #[must_use]
     pub fn in_file(mut self, file: &std::path::Path) -> Self {
         match &mut self {

@@ -91,6 +91,7 @@ impl Glob {
     }
 
     /// Returns the id in `?#7`, the form in which methods without a name are shown.
+    #[doc(hidden)]
     #[must_use]
     pub fn nameless_id(&self) -> Option<MethodId> {
         MethodId::new(self.text.strip_prefix("?#")?.parse().ok()?)
@@ -119,6 +120,7 @@ impl Glob {
     }
 
     /// The class pattern up to its first wildcard.
+    #[doc(hidden)]
     #[must_use]
     pub fn first_part(&self) -> String {
         let literals = self.class.iter().map_while(|token| match token {
@@ -129,6 +131,7 @@ impl Glob {
     }
 
     /// Returns whether the pattern may match methods of this class.
+    #[doc(hidden)]
     #[must_use]
     pub fn matches_some_of(&self, class: &str) -> bool {
         let matches = |name| matches_all(&self.class, name);
@@ -137,6 +140,7 @@ impl Glob {
     }
 
     /// Returns whether the pattern matches every method of this class.
+    #[doc(hidden)]
     #[must_use]
     pub fn matches_all_of(&self, class: &str) -> bool {
         self.method.is_none() && self.matches_some_of(class)
@@ -144,6 +148,7 @@ impl Glob {
 
     /// Returns whether the pattern begins with a part of a package or of a full name: neither with a wildcard
     /// nor with a simple name.
+    #[doc(hidden)]
     #[must_use]
     pub fn names_something(&self) -> bool {
         !self.is_simple && matches!(self.class.first(), Some(Token::Literal(_)))

@@ -9,6 +9,9 @@
 //! The bytes are specified once, in [`mod@format`]. Nothing here knows a JVM, and nothing under
 //! `write` opens a file.
 //!
+//! What these pages show is the API: the specification, and [`read`] with names and ids. Other public items, which have no
+//! page, serve flow's own crates and change without notice; above all, those that write traces.
+//!
 //! # Fields and damage
 //!
 //! A struct is a record, or it has methods. A record is what a format stores, an event, or another plain value: all of its
@@ -39,20 +42,26 @@
 
 #![forbid(unsafe_code)]
 
+#[doc(hidden)]
 pub mod convert;
+#[doc(hidden)]
 pub mod derived;
 mod error;
 pub mod format;
 mod glob;
 mod ids;
+#[doc(hidden)]
 pub mod index;
 mod method_map;
 mod method_names;
 mod name;
+#[doc(hidden)]
 pub mod parallel;
 pub mod read;
+#[doc(hidden)]
 pub mod scan;
 mod store;
+#[doc(hidden)]
 pub mod write;
 
 /// The example of the README.
@@ -61,12 +70,14 @@ pub mod write;
 struct Readme;
 
 pub use error::{Error, Result};
-pub use format::leb128::Undecoded;
 pub use glob::Glob;
 pub use ids::{Depth, MethodId, Offset, ThreadId, TraceId};
-pub use method_map::MethodMap;
 pub use method_names::MethodNames;
-pub use name::{
-    KeptOrigin, MADE_WORDS, Name, NameForm, Origin, Overloads, argument_count, stable_key,
-    type_name,
+pub use name::{Name, NameForm, Overloads};
+
+#[doc(hidden)]
+pub use self::{
+    format::leb128::Undecoded,
+    method_map::MethodMap,
+    name::{KeptOrigin, MADE_WORDS, Origin, argument_count, stable_key, type_name},
 };

@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 pub(crate) fn run(path: &Path, method: &str, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let mut traces = Traces::open(path)?;
     let slowest = Calls::of_method(method).longest().with_values().at_most(10);
-    for call in slowest.find(&mut traces)? {
+    for call in slowest.find(&mut traces, &mut ())?.0 {
         let methods = traces[call.trace].methods();
         let values = ValueTexts::new(methods, Some(call.method)).all(&call.values);
         let (ns, name) = (call.times.duration_ns, methods.display(call.method));

@@ -19,7 +19,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 pub(crate) fn run(path: &Path, method: &str, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let mut traces = Traces::open(path)?;
-    for test in RanTests::all().calling(method).find(&mut traces)? {
+    let (tests, _) = RanTests::all().calling(method).find(&mut traces, &mut ())?;
+    for test in tests {
         writeln!(out, "{} {}: {}", outcome(&test.run), test.run.name, plural(test.calls, "call"))?;
     }
     Ok(())

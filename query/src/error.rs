@@ -104,6 +104,7 @@ pub enum Error {
         why: String,
     },
     /// Tests of a lock are not in the run by whose tests they are to be replaced.
+    #[doc(hidden)]
     ClassesNotRun(ClassesNotRun),
     /// An answer needs calls of tests that were left out of a trace.
     CallsLeftOut {

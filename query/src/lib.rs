@@ -8,7 +8,8 @@
 //! use flow_query::text::ValueTexts;
 //!
 //! let mut traces = Traces::open("flow-trace")?;
-//! for call in Calls::of_method("Orders#total").longest().with_values().at_most(10).find(&mut traces)? {
+//! let slowest = Calls::of_method("Orders#total").longest().with_values().at_most(10);
+//! for call in slowest.find(&mut traces, &mut ())?.0 {
 //!     let methods = traces[call.trace].methods();
 //!     let values = ValueTexts::new(methods, Some(call.method)).all(&call.values);
 //!     println!("{} ns  {}{values}", call.times.duration_ns, methods.display(call.method));
@@ -19,18 +20,20 @@
 //! | module | question |
 //! |---|---|
 //! | [`open`], [`select`] | which traces, and what of them |
-//! | [`ask`] | which calls, with which values, how long; in how many ways a method ran; which tests, and what they called; how the calls of two runs differ |
-//! | [`analysis`], [`profile`] | which methods and paths made most calls, or took most time |
+//! | [`ask`] | which calls, with which values, how long; in how many ways a method ran; which tests, and what they called; how the calls of two runs differ; which calls ended since the last look at a program that runs |
+//! | [`analysis`], [`reading`] | which methods and paths made most calls, or took most time |
 //! | [`process`] | the events of all threads in one order, also while they are recorded |
+//! | [`rows`](mod@rows), [`text`] | answers as tables and JSON show them; values and counts in words |
 //!
 //! [`reading`] chooses the quickest way to an answer: stored shapes, several cores, or the events one by one.
 //!
+//! What these pages show is the API. Other public items, which have no page, serve flow's own crates and change without notice.
+//!
 //! ```text
-//! flow_codec::read::{Timeline, Pass} ─▶ analysis (sums in one pass)
-//!                     scan ─▶ index ─▶ tree::LazyTree (calls by number)
-//!                                   └▶ dag::Dag (behaviours) ─▶ the sums again, in a thousandth of the time
-//! Trace::merged ─▶ process::Router ─▶ processors (ordered events, live)
-//! samples ─▶ profile::{LeanProfile, Frames} ─▶ analysis::PathTree, as of calls
+//! open::Traces, select::Select ─▶ ask::Calls, … ─▶ answers ─▶ rows
+//!                                 reading: events ─▶ analysis (sums in one pass)
+//!                                          shapes ─▶ the sums again, in a thousandth of the time
+//!                                 process::Router ─▶ processors (ordered events, live)
 //! ```
 //!
 //! # Fields and damage
@@ -54,15 +57,18 @@ mod remark;
 pub mod analysis;
 pub mod ask;
 pub mod dag;
+#[doc(hidden)]
 pub mod in_order;
 pub mod open;
 pub mod process;
+#[doc(hidden)]
 pub mod profile;
 pub mod reading;
 pub mod rows;
 pub mod select;
 pub mod shapes;
 pub mod text;
+#[doc(hidden)]
 pub mod tree;
 
 pub use self::error::Error;

@@ -79,6 +79,7 @@ pub enum Record {
 }
 
 /// The bytes of one record.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Encoded {
     bytes: [u8; MAX_RECORD_BYTES],
@@ -125,12 +126,14 @@ impl Encoded {
 }
 
 /// The number of bytes that [`Encoded::enter`] has.
+#[doc(hidden)]
 #[inline]
 pub const fn encoded_enter_len(method: MethodId) -> usize {
     encoded_len(method.get())
 }
 
 /// The number of bytes that [`Encoded::exits`] has.
+#[doc(hidden)]
 #[inline]
 pub const fn encoded_exits_len(count: NonZeroU64) -> usize {
     encoded_len(count.get() - 1)
@@ -157,6 +160,7 @@ const OVERSIZED: Undecoded = Undecoded::Invalid("a number of at most 63 bits");
 ///
 /// # Errors
 /// The bytes end inside it, or its number is too large or too long for the format.
+#[doc(hidden)]
 #[inline]
 pub fn decode(bytes: &[u8]) -> Result<(Record, usize), Undecoded> {
     let Some((&first, rest)) = bytes.split_first() else {
@@ -198,6 +202,7 @@ pub fn decode(bytes: &[u8]) -> Result<(Record, usize), Undecoded> {
 }
 
 /// The whole records at the start of `bytes`, each with the offset at which it ends.
+#[doc(hidden)]
 pub fn records(bytes: &[u8]) -> impl Iterator<Item = (Record, usize)> {
     let mut at = 0;
     std::iter::from_fn(move || {

@@ -86,6 +86,7 @@ mod code {
 }
 
 /// A record.
+#[doc(hidden)]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum HplRecord<'a> {
     /// A sample begins.
@@ -111,6 +112,7 @@ pub enum HplRecord<'a> {
 }
 
 /// A time since 1970.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HplTime {
     /// Whole seconds.
@@ -140,6 +142,7 @@ impl HplTime {
 const NS_PER_S: i64 = 1_000_000_000;
 
 /// A frame of a stack.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HplFrame {
     /// The bytecode index; [`NATIVE_BCI`] in a native method, other negative numbers if it is not known.
@@ -151,6 +154,7 @@ pub struct HplFrame {
 }
 
 /// What is known about a method.
+#[doc(hidden)]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HplMethod<'a> {
     /// Its number.
@@ -166,6 +170,7 @@ pub struct HplMethod<'a> {
 }
 
 /// What a short record of a method does not have.
+#[doc(hidden)]
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct HplSignature<'a> {
     /// The class with its type parameters.
@@ -183,6 +188,7 @@ type Decode<T> = Result<T, Undecoded>;
 ///
 /// # Errors
 /// The bytes end inside the record, or are none.
+#[doc(hidden)]
 pub fn decode(bytes: &[u8]) -> Decode<Option<(HplRecord<'_>, usize)>> {
     let mut input = Input { rest: bytes };
     let record = input.record()?;
@@ -262,6 +268,7 @@ impl<'a> Input<'a> {
 }
 
 /// Appends a record. Strings that are too long are cut.
+#[doc(hidden)]
 pub fn encode(record: &HplRecord<'_>, out: &mut Vec<u8>) {
     match record {
         HplRecord::Stack { frames, thread, time } => {
@@ -326,6 +333,7 @@ fn put_string(text: &str, out: &mut Vec<u8>) {
 /// | -9 | `DeoptErr9` |
 /// | -10 | `SafepointErr10` |
 /// | less | `UnknownErrCode` and the number |
+#[doc(hidden)]
 #[must_use]
 pub fn failure(frames: i32) -> Option<Cow<'static, str>> {
     Some(Cow::Borrowed(match frames {

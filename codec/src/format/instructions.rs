@@ -80,6 +80,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::leb128::{from_zigzag, zigzag};
 
 /// What is known of the code of a method before it runs.
+#[doc(hidden)]
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Code {
     /// The index with which a line begins, and the line.
@@ -93,6 +94,7 @@ pub struct Code {
 }
 
 /// An instruction of a method.
+#[doc(hidden)]
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Instruction {
     /// Its index.
@@ -136,6 +138,7 @@ const KINDS: u64 = 8;
 
 impl Operand {
     /// The operand with this number.
+    #[doc(hidden)]
     #[must_use]
     pub const fn of(kind: u8) -> Option<Self> {
         Some(match kind {
@@ -239,6 +242,7 @@ impl<'de> Deserialize<'de> for Instruction {
 }
 
 /// The kinds of events that a trace of instructions has.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum EventType {
     /// A method begins.
@@ -370,6 +374,7 @@ impl EventType {
 }
 
 /// The name of an opcode.
+#[doc(hidden)]
 #[must_use]
 pub fn mnemonic(op: u8) -> &'static str {
     MNEMONICS.get(usize::from(op)).copied().unwrap_or("?")

@@ -204,6 +204,7 @@ pub const MAX_RESUME_BYTES: u64 = 1 << 24;
 pub const MAX_MARKS_BYTES: u64 = 1 << 20;
 
 /// The words at the start of a slot.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SlotWord {
     /// Its size.
@@ -233,6 +234,7 @@ impl SlotWord {
 }
 
 /// The values of the words at the start of a slot.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SlotHeader {
     /// Bytes of the slot.
@@ -274,6 +276,7 @@ pub const MARKS_HEADER_BYTES: usize = 2 * WORD_BYTES;
 pub const SAMPLE_WORDS: usize = 3;
 
 /// The place of a sample: after this many bytes of the chunk.
+#[doc(hidden)]
 #[must_use]
 pub fn sample_place(bytes: usize, ran_us: Option<u32>) -> u64 {
     let ran = ran_us.map_or(0, |ran_us| u64::from(ran_us.saturating_add(1)));
@@ -281,6 +284,7 @@ pub fn sample_place(bytes: usize, ran_us: Option<u32>) -> u64 {
 }
 
 /// The place of sampled stacks: after this many bytes of the chunk.
+#[doc(hidden)]
 #[must_use]
 pub const fn stacks_place(bytes: u64) -> u64 {
     STACKS | (bytes + 1)
@@ -290,6 +294,7 @@ pub const fn stacks_place(bytes: u64) -> u64 {
 const STACKS: u64 = 1 << 31;
 
 /// What the place of a sample says.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Placed {
     /// Bytes of the chunk before it.
@@ -301,6 +306,7 @@ pub struct Placed {
 }
 
 /// Decodes a place; `None` if there is no sample.
+#[doc(hidden)]
 #[must_use]
 pub fn placed(place: u64) -> Option<Placed> {
     let bytes = (place & (STACKS - 1)).checked_sub(1)?;
@@ -309,12 +315,14 @@ pub fn placed(place: u64) -> Option<Placed> {
 }
 
 /// The value of a slot's word for lengths.
+#[doc(hidden)]
 #[must_use]
 pub const fn lengths(resume_bytes: u32, marks_bytes: u32) -> u64 {
     resume_bytes as u64 | (marks_bytes as u64) << u32::BITS
 }
 
 /// The content of a slot.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SlotContent<'a> {
     /// The thread whose chunk the slot has.
@@ -332,6 +340,7 @@ pub struct SlotContent<'a> {
 }
 
 /// Returns a journal whose times count from `zero_ns`, with this one slot, which is open and only as large as its content.
+#[doc(hidden)]
 #[must_use]
 pub fn with_one_slot(zero_ns: u64, slot: &SlotContent<'_>) -> Vec<u8> {
     let SlotContent { thread, offset, resume, raw, marks, samples } = *slot;
@@ -368,24 +377,28 @@ pub fn with_one_slot(zero_ns: u64, slot: &SlotContent<'_>) -> Vec<u8> {
 }
 
 /// Returns whether a slot in this state is open.
+#[doc(hidden)]
 #[must_use]
 pub const fn is_open(state: u64) -> bool {
     state & 1 != 0
 }
 
 /// The state of a closed slot after it is opened.
+#[doc(hidden)]
 #[must_use]
 pub const fn opened(state: u64) -> u64 {
     closed(state).wrapping_add(3)
 }
 
 /// The state of an open slot after it is closed.
+#[doc(hidden)]
 #[must_use]
 pub const fn closed(state: u64) -> u64 {
     state & !1
 }
 
 /// Where the chunk begins in a slot with this many bytes of state.
+#[doc(hidden)]
 #[must_use]
 pub const fn chunk_start(resume_bytes: usize) -> usize {
     SLOT_HEADER_BYTES + resume_bytes.next_multiple_of(WORD_BYTES)

@@ -268,6 +268,7 @@ pub struct Position {
 
 impl Position {
     /// Before the record at an offset.
+    #[doc(hidden)]
     #[must_use]
     pub const fn before(offset: Offset) -> Self {
         Self { offset, exits: 0 }
@@ -275,6 +276,7 @@ impl Position {
 }
 
 /// What a mark records about its position.
+#[doc(hidden)]
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Mark {
@@ -340,6 +342,7 @@ pub enum Mark {
 }
 
 /// What comes before some marks, and they build on.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct BeforeMarks {
     /// The offset of the position of the last one.
@@ -351,6 +354,7 @@ pub struct BeforeMarks {
 }
 
 /// Encodes marks, those of one thread in order.
+#[doc(hidden)]
 #[derive(Clone, Debug, Default)]
 pub struct MarkEncoder {
     needs_header: bool,
@@ -658,6 +662,7 @@ type Decoded = Result<(Position, Mark, usize), Undecoded>;
 ///
 /// # Errors
 /// The bytes that are not a whole mark.
+#[doc(hidden)]
 pub fn decode_all(bytes: &[u8]) -> Result<Vec<(Position, Mark)>, Undecoded> {
     let (mut decoder, mut marks, mut rest) = (MarkDecoder::default(), Vec::new(), bytes);
     while !rest.is_empty() {
@@ -669,6 +674,7 @@ pub fn decode_all(bytes: &[u8]) -> Result<Vec<(Position, Mark)>, Undecoded> {
 }
 
 /// Decodes marks, those of one thread in order.
+#[doc(hidden)]
 #[derive(Clone, Debug, Default)]
 pub struct MarkDecoder {
     before: BeforeMarks,
@@ -805,7 +811,7 @@ impl MarkDecoder {
 
     /// What comes before the next mark.
     #[must_use]
-    pub const fn before(&self) -> BeforeMarks {
+    pub(crate) const fn before(&self) -> BeforeMarks {
         self.before
     }
 

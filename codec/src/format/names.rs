@@ -34,6 +34,7 @@ pub const NEW_CONTAINER: &str = "new";
 pub const JOURNAL_ELSEWHERE_PREFIX: &str = "flow-journal-";
 /// The file with the blocks of a trace that is in memory, for the path of its journal; see
 /// [`container`](super::container#in-memory).
+#[doc(hidden)]
 #[must_use]
 pub fn memory_file(journal: &Path) -> PathBuf {
     beside(journal, CONTAINER_EXTENSION)
@@ -63,6 +64,7 @@ pub const CONTAINER_EXTENSION: &str = "flowtrace";
 pub const SPILL_PREFIX: &str = "flow-stream-";
 
 /// The file of this name that belongs to a container, for example `app.flowtrace.journal` for [`JOURNAL`].
+#[doc(hidden)]
 #[must_use]
 pub fn beside(container: &Path, name: &str) -> PathBuf {
     let mut path = container.as_os_str().to_owned();
@@ -73,6 +75,7 @@ pub fn beside(container: &Path, name: &str) -> PathBuf {
 
 /// Returns `jvm-7-x` for `app-jvm-7-x.flowtrace`, the file of a further JVM of the run whose first file is
 /// `app.flowtrace`; `None` for other names. The files of an earlier run, `app.flowtrace.old`, belong together likewise.
+#[doc(hidden)]
 #[must_use]
 pub fn further_jvm<'a>(first: &str, name: &'a str) -> Option<&'a str> {
     let (stem, age) = first.rsplit_once(CONTAINER_EXTENSION)?;
@@ -92,6 +95,7 @@ const PART_DIGITS: usize = 4;
 
 /// `app-part-0003.flowtrace`, the third part of the trace whose first file is `app.flowtrace`; see
 /// [`container`](super::container#parts). `None` if that is not the name of a trace in one file.
+#[doc(hidden)]
 #[must_use]
 pub fn part_file(main: &str, number: u64) -> Option<String> {
     let (stem, age) = main.rsplit_once(CONTAINER_EXTENSION)?;
@@ -100,6 +104,7 @@ pub fn part_file(main: &str, number: u64) -> Option<String> {
 }
 
 /// The name of the first file, and the number, for the name of a part; `None` for other names.
+#[doc(hidden)]
 #[must_use]
 pub fn main_of_part(name: &str) -> Option<(String, u64)> {
     let (stem, age) = name.rsplit_once(CONTAINER_EXTENSION)?;
@@ -115,6 +120,7 @@ const MAX_SNAPSHOT_NAME: usize = 80;
 
 /// `app-snapshot-login.flowtrace`, the snapshot `login` of the trace `app.flowtrace`; from number 2 on with the number.
 /// `None` if the trace has another name. Characters that are awkward in file names become `_`.
+#[doc(hidden)]
 #[must_use]
 pub fn snapshot_file(main: &str, name: &str, number: u32) -> Option<String> {
     let stem = container_stem(main)?;
@@ -129,6 +135,7 @@ pub fn snapshot_file(main: &str, name: &str, number: u32) -> Option<String> {
 pub const MARKS_EXTENSION: &str = "marks";
 
 /// How the events of a thread are written.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EventFormat {
     /// [`flow`](super::flow), the default.
@@ -156,18 +163,21 @@ impl EventFormat {
 }
 
 /// The thread file of `thread`.
+#[doc(hidden)]
 #[must_use]
 pub fn thread_file(thread: ThreadId, format: EventFormat) -> String {
     format!("thread-{thread}.{}", format.extension())
 }
 
 /// The file with the marks of `thread`.
+#[doc(hidden)]
 #[must_use]
 pub fn marks_file(thread: ThreadId) -> String {
     format!("thread-{thread}.{MARKS_EXTENSION}")
 }
 
 /// The file of a trace directory that has the bytes of a stream.
+#[doc(hidden)]
 #[must_use]
 pub fn stream_file(kind: StreamKind, thread: ThreadId) -> String {
     match kind {
@@ -201,6 +211,7 @@ pub(crate) fn parse_thread_file(name: &str) -> Option<(ThreadId, EventFormat)> {
 }
 
 /// Returns whether a file of this name belongs to a trace, and so moves with it.
+#[doc(hidden)]
 #[must_use]
 pub fn is_trace_file(name: &str) -> bool {
     matches!(name, IDS | METHODS | THREADS | SAMPLES | MANIFEST | NEW_MANIFEST | JOURNAL)
@@ -212,6 +223,7 @@ pub fn is_trace_file(name: &str) -> bool {
 }
 
 /// `app` of `app.flowtrace`; `None` if that is not the name of a trace in one file.
+#[doc(hidden)]
 #[must_use]
 pub fn container_stem(name: &str) -> Option<&str> {
     name.strip_suffix(CONTAINER_EXTENSION)?.strip_suffix('.').filter(|stem| !stem.is_empty())
@@ -221,18 +233,21 @@ pub fn container_stem(name: &str) -> Option<&str> {
 pub const BESIDE: [&str; 5] = [JOURNAL, CHECKPOINT, NEW_CHECKPOINT, INDEXES, THREAD_DUMP];
 
 /// Returns whether a directory of this name belongs to a trace, and so moves with it.
+#[doc(hidden)]
 #[must_use]
 pub fn is_trace_directory(name: &str) -> bool {
     name.starts_with(JVM_PREFIX) || name == BEFORE_REPAIR
 }
 
 /// In [`BEFORE_REPAIR`]: the content of a thread file from `offset` on.
+#[doc(hidden)]
 #[must_use]
 pub fn cut_file(thread_file: &str, offset: Offset) -> String {
     format!("{thread_file}.from-{offset}")
 }
 
 /// The thread file from which a file of this name was cut, and the offset.
+#[doc(hidden)]
 #[must_use]
 pub fn parse_cut_file(name: &str) -> Option<(&str, Offset)> {
     let (file, number) = name.split_once(".from-")?;
@@ -242,6 +257,7 @@ pub fn parse_cut_file(name: &str) -> Option<(&str, Offset)> {
 }
 
 /// Returns whether a file of this name in [`BEFORE_REPAIR`] was put there by a repair.
+#[doc(hidden)]
 #[must_use]
 pub fn is_kept_file(name: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

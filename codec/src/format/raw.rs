@@ -209,6 +209,7 @@ pub const CATCH: u8 = 0x7E;
 pub const UNWOUND_EXIT: u8 = 0x7F;
 
 /// The VALUEs of bytes of a value.
+#[doc(hidden)]
 pub fn words_of(value: &[u8]) -> impl Iterator<Item = [u8; VALUE_BYTES]> {
     value.chunks(PIECE_BYTES).map(|piece| {
         let mut word = [0; VALUE_BYTES];
@@ -241,6 +242,7 @@ pub(crate) fn step_of(bytes: &[u8]) -> Option<(Step, usize)> {
 }
 
 /// The STEP of an operand.
+#[doc(hidden)]
 #[must_use]
 pub fn operand(kind: Operand, value: u32) -> [u8; OPERAND_BYTES] {
     let [low, high, third, fourth] = value.to_le_bytes();
@@ -248,6 +250,7 @@ pub fn operand(kind: Operand, value: u32) -> [u8; OPERAND_BYTES] {
 }
 
 /// The UNWOUND BY of an exception of this class; `None` if there is no room for its id.
+#[doc(hidden)]
 #[must_use]
 pub fn unwound_by(class: MethodId) -> Option<[u8; UNWOUND_BY_BYTES]> {
     let number = u32::try_from(class.get()).ok()?.checked_add(1)?;
@@ -256,6 +259,7 @@ pub fn unwound_by(class: MethodId) -> Option<[u8; UNWOUND_BY_BYTES]> {
 }
 
 /// The class that an UNWOUND BY names.
+#[doc(hidden)]
 #[must_use]
 pub fn class_of([_, low, middle, high]: [u8; UNWOUND_BY_BYTES]) -> Option<MethodId> {
     let number = u32::from_le_bytes([low, middle, high, 0]);

@@ -135,6 +135,7 @@ const RAN: u8 = 0x20;
 const ALL_FLAGS: u8 = MISSED | SAME | CUT | SEVERAL | RAN;
 
 /// The clock by which threads are sampled.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum SampleClock {
     /// Each time a thread has used an interval of processor time.
@@ -144,15 +145,6 @@ pub enum SampleClock {
 }
 
 impl SampleClock {
-    /// The word that options use.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Cpu => "cpu",
-            Self::Wall => "wall",
-        }
-    }
-
     const fn code(self) -> u8 {
         match self {
             Self::Cpu => 1,
@@ -170,6 +162,7 @@ impl SampleClock {
 }
 
 /// How often threads are sampled.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sampling {
     /// By which clock.
@@ -179,6 +172,7 @@ pub struct Sampling {
 }
 
 /// A frame of a sampled stack.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Frame {
     /// The method, if it is known.
@@ -190,6 +184,7 @@ pub struct Frame {
 }
 
 /// Why a sample has no stack.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Cause(pub u8);
 
@@ -229,6 +224,7 @@ impl Cause {
 }
 
 /// One sample of a thread.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sample<'a> {
     /// The thread; 0 if it is unknown.
@@ -260,6 +256,7 @@ impl Sample<'_> {
 }
 
 /// What a sample found.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Found<'a> {
     /// The frames of a thread.
@@ -282,6 +279,7 @@ struct State {
 }
 
 /// Encodes a batch. Keeps its memory for the next one.
+#[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct BatchEncoder {
     sampling: Sampling,
@@ -295,12 +293,6 @@ impl BatchEncoder {
     #[must_use]
     pub fn new(sampling: Sampling) -> Self {
         Self { sampling, bytes: Vec::new(), state: State::default(), samples: 0 }
-    }
-
-    /// How many samples it has.
-    #[must_use]
-    pub const fn samples(&self) -> u64 {
-        self.samples
     }
 
     /// How many bytes it has.

@@ -93,6 +93,7 @@ impl Outcome {
     }
 
     /// Returns the outcome with this number; `None` if there is none.
+    #[doc(hidden)]
     #[must_use]
     pub fn from_number(number: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|outcome| *outcome as u8 == number)
@@ -106,6 +107,7 @@ impl fmt::Display for Outcome {
 }
 
 /// Divides the name of an invocation, `pkg.Class.method(int)[2]`, into the name before the brackets and what is in them.
+#[doc(hidden)]
 #[must_use]
 pub fn invocation(name: &str) -> Option<(&str, &str)> {
     name.strip_suffix(']')?.rsplit_once('[')
@@ -146,7 +148,7 @@ impl fmt::Display for LeftOut {
 impl LeftOut {
     /// Reads the detail of a mark; `None` if it is another one.
     #[must_use]
-    pub fn parse(detail: &str) -> Option<Self> {
+    pub(crate) fn parse(detail: &str) -> Option<Self> {
         let words = detail.strip_prefix(LEFT_OUT)?.split(' ');
         let words: Vec<_> = words.filter_map(|word| word.split_once('=')).collect();
         let text = |key| words.iter().find(|(found, _)| *found == key).map(|(_, text)| *text);

@@ -16,6 +16,7 @@ pub struct Name<'a> {
     /// JVM descriptor.
     pub descriptor: &'a str,
     /// What is known of its source.
+    #[doc(hidden)]
     pub origin: Origin<'a>,
 }
 
@@ -146,6 +147,7 @@ impl<'a> Name<'a> {
     }
 
     /// Returns the name with what is known of its source.
+    #[doc(hidden)]
     #[must_use]
     pub fn of(self, origin: Origin<'a>) -> Self {
         Self { origin, ..self }

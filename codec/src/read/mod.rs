@@ -25,12 +25,14 @@ mod timeline;
 mod trace;
 
 pub use self::decode::*;
-pub use self::hpl::*;
 pub use self::marks::*;
 pub use self::pass::*;
 pub use self::records::*;
-pub use self::samples::*;
-pub use self::stacks::*;
+pub use self::stacks::StackSample;
 pub use self::timeline::*;
 pub use self::trace::*;
+
+#[doc(hidden)]
+pub use self::{hpl::*, samples::*, stacks::StackSamples};
+#[doc(hidden)]
 pub use crate::store::{BlockWalk, NoBlock, OpenChunk, is_journal_elsewhere, parts_beside};

@@ -54,6 +54,7 @@ impl Trace {
     ///
     /// # Errors
     /// Their file cannot be opened.
+    #[doc(hidden)]
     pub fn samples(&self) -> Result<Option<Samples>> {
         let stored = self.text(StreamKind::Samples)?;
         Ok(stored.map(|stored| Samples::new(StoredBytes::of(stored), self.file(names::SAMPLES))))
@@ -289,7 +290,7 @@ impl SampleCounts {
     }
 
     /// Counts a sample.
-    pub fn add(&mut self, sampling: Sampling, sample: &Sample<'_>) {
+    pub(crate) fn add(&mut self, sampling: Sampling, sample: &Sample<'_>) {
         self.sampling = Some(sampling);
         let (first, last) = self.times_ns.unwrap_or((sample.at_ns, sample.at_ns));
         self.times_ns = Some((first.min(sample.at_ns), last.max(sample.at_ns)));

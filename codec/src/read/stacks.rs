@@ -87,7 +87,7 @@ impl StackSamples {
 
     /// The samples of a thread, in order of time.
     #[must_use]
-    pub fn of(&self, thread: ThreadId) -> &[StackSample] {
+    pub(crate) fn of(&self, thread: ThreadId) -> &[StackSample] {
         self.threads.get(&thread).map_or(&[], Vec::as_slice)
     }
 
@@ -141,6 +141,7 @@ impl StackSample {
     }
 
     /// Why it has no stack; `None` if it has one.
+    #[doc(hidden)]
     #[must_use]
     pub const fn missed(&self) -> Option<Cause> {
         match self.stack {

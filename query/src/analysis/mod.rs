@@ -40,24 +40,13 @@ mod sampled;
 mod slowest;
 mod waits;
 
-pub use by_method::{
-    EdgeRow, Edges, MethodPercentiles, Percentiles, Precision, Report, ReportRow, Side, SumsOf,
-    TimedReport,
-};
+pub use by_method::{Precision, Report, ReportRow, SumsOf, TimedReport};
 pub(crate) use by_path::StackSums;
-pub use by_path::{
-    CallWeight, Graph, LargestPaths, PathId, PathLimits, PathNode, PathRow, PathTree, Paths, ROOT,
-    Rooted, TimeWeight, Weight,
-};
-pub use called::{Called, CalledShapes};
-pub use deepest::Deepest;
-pub use diff::{Change, ChangeKind, ComparedSums, Counts, Diff, MethodName, Place, Run};
-pub use exceptions::{ExceptionRow, Exceptions, Handler};
+pub use by_path::{CallWeight, Graph, PathId, PathRow, PathTree};
 pub(crate) use lines::LineCounts;
-pub use named::NamedShapes;
 pub use nodes::AddShapes;
+pub use operations::Parameter;
 pub(crate) use operations::{FindOperations, recorded_roles, roles_in};
-pub use operations::{Operation, Parameter};
 #[cfg(test)]
 pub(crate) use requests::handed_tests;
 pub(crate) use requests::{
@@ -66,5 +55,18 @@ pub(crate) use requests::{
     ThreadPart,
 };
 pub use sampled::AddSampled;
-pub use slowest::{SlowCall, Slowest};
-pub use waits::{FindWaits, FoundWait};
+pub use waits::FoundWait;
+
+#[doc(hidden)]
+pub use self::{
+    by_method::{EdgeRow, Edges, MethodPercentiles, Percentiles, Side},
+    by_path::{LargestPaths, PathLimits, PathNode, Paths, ROOT, Rooted, TimeWeight, Weight},
+    called::{Called, CalledShapes},
+    deepest::Deepest,
+    diff::{Change, ChangeKind, ComparedSums, Counts, Diff, MethodName, Place, Run},
+    exceptions::{ExceptionRow, Exceptions, Handler},
+    named::NamedShapes,
+    operations::Operation,
+    slowest::{SlowCall, Slowest},
+    waits::FindWaits,
+};

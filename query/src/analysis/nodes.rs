@@ -13,6 +13,7 @@ use flow_codec::read::Selection;
 pub trait AddShapes {
     /// Adds the selected calls of a thread. Nothing of the thread was received before, and its end is signalled
     /// afterwards, as after its last event. Returns `false` if events are needed for this; then nothing was added.
+    #[doc(hidden)]
     fn add_shapes(&mut self, dag: &Dag, selection: &Selection) -> bool;
 }
 

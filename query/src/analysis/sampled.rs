@@ -8,13 +8,16 @@ use flow_codec::{Error, Result};
 /// time from a clock that lives for `'c`.
 pub trait AddSampled<'c>: Visit + Sized {
     /// Returns the clock that is advanced while records are received.
+    #[doc(hidden)]
     fn clock(&self) -> &'c Clock;
 
     /// Adds the selected calls of a thread, but no times. Returns `false` if events are needed for this; then nothing was
     /// added.
+    #[doc(hidden)]
     fn add_calls(&mut self, dag: &Dag, selection: &Selection) -> bool;
 
     /// Sets how many calls an entry counts as: none while they are counted elsewhere.
+    #[doc(hidden)]
     fn set_calls_an_entry(&mut self, calls: u64);
 
     /// Ends a thread: the next entry is an outermost call.
@@ -25,6 +28,7 @@ pub trait AddSampled<'c>: Visit + Sized {
     ///
     /// # Errors
     /// The marks cannot be opened.
+    #[doc(hidden)]
     fn add_sampled(
         &mut self,
         dag: &Dag,

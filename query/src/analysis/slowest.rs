@@ -27,7 +27,7 @@ pub struct SlowCall {
 impl SlowCall {
     /// The estimated duration in nanoseconds.
     #[must_use]
-    pub fn duration_ns(&self) -> u64 {
+    pub(crate) fn duration_ns(&self) -> u64 {
         self.call.duration_ns().unwrap_or(0)
     }
 
@@ -96,7 +96,7 @@ impl Slowest {
 
     /// Keeps the `count` longest calls of these methods.
     #[must_use]
-    pub fn of(count: usize, methods: Selection) -> Self {
+    pub(crate) fn of(count: usize, methods: Selection) -> Self {
         let (open, longest) = (Vec::new(), BinaryHeap::new());
         Self { count, methods, thread: 0, open, longest, least_ns: 0 }
     }

@@ -62,19 +62,24 @@ pub struct FindWaits<'a, F> {
 impl<'a, F: FnMut(FoundWait)> FindWaits<'a, F> {
     /// Passes the waits of a trace to `each`. A wait belongs to the nearest selected call. `own` are patterns for the program's own
     /// classes.
-    pub fn new(methods: &'a Methods, selection: &'a Selection, own: &[String], each: F) -> Self {
+    pub(crate) fn new(
+        methods: &'a Methods,
+        selection: &'a Selection,
+        own: &[String],
+        each: F,
+    ) -> Self {
         let (thread, own) = (ThreadId::new(0), Own::new(own));
         let (ranges, open, waiting) = (Vec::new(), Vec::new(), None);
         Self { methods, selection, own, thread, ranges, open, waiting, each }
     }
 
     /// Begins a thread, of which only waits in these ranges count.
-    pub fn begin_thread(&mut self, thread: ThreadId, ranges: Vec<Range<Position>>) {
+    pub(crate) fn begin_thread(&mut self, thread: ThreadId, ranges: Vec<Range<Position>>) {
         (self.thread, self.ranges) = (thread, ranges);
     }
 
     /// Ends a thread. What it waits for has not ended.
-    pub fn end_thread(&mut self) {
+    pub(crate) fn end_thread(&mut self) {
         if let Some((wait, _)) = self.waiting.take() {
             (self.each)(FoundWait { is_open: true, ..wait });
         }

@@ -16,36 +16,42 @@ mod overview;
 mod recorded_runs;
 mod test_runs;
 
-pub use self::activity::{
-    ActiveMethod, ActiveThread, Activity, Deadlock, Edge, Refresh, ReportOn, Reported, Reports,
-    TraceWaits, WaitSum, Waits, WaitsBy,
-};
-pub use self::around::{Around, Surroundings};
-pub use self::call_run::CallRun;
+pub use self::activity::{Deadlock, TraceWaits, WaitSum, Waits, WaitsBy};
 pub use self::calls::{
-    CallContexts, CallSearch, Calls, ContextSum, Contexts, ContextsInThread, CoroutineParts,
-    CoroutineTimes, EndedCalls, EndedContext, EndedContexts, FoundCall, HandedCalls,
-    HandedInThread, HandedPart, MethodWays, MissingEvents, NewContexts, NewlyEnded, Searched,
-    ValueNames, Way, Ways,
+    Calls, ContextSum, Contexts, CoroutineParts, EndedCalls, FoundCall, MethodWays, MissingEvents,
+    NewlyEnded, Way, Ways,
 };
-pub use self::check::Check;
-pub use self::code::{
-    Affected, AffectedTests, ChangedFile, Coverage, Covered, CoveredFile, CoveredMethod,
-    FileEffect, SelectedClass, SourceText, never_called, reached,
-};
-pub use self::coroutines::{SuspendFunction, resuming_methods, suspend_functions};
+pub use self::code::never_called;
 pub use self::difference::{
-    Differences, DifferingThread, DifferingValue, DifferingValues, FirstDifference, Renamed,
-    RunDifferences, ThreadTurn,
+    Differences, DifferingThread, DifferingValue, DifferingValues, FirstDifference, RunDifferences,
 };
-pub use self::hot_path::{HotPath, PathEnd};
-pub use self::info::{
-    AtEnd, Info, LogInfo, OpenCall, SampledThread, StoredShapes, ThreadAtEnd, ThreadInfo,
-    ThreadOrder, TraceInfo,
+pub use self::info::{Info, ThreadInfo, TraceInfo};
+pub use self::operations::{OperationSum, Operations, OperationsBy};
+pub use self::test_runs::{RanTest, RanTests};
+
+#[doc(hidden)]
+pub use self::{
+    activity::{ActiveMethod, ActiveThread, Activity, Edge, Refresh, ReportOn, Reported, Reports},
+    around::{Around, Surroundings},
+    call_run::CallRun,
+    calls::{
+        CallContexts, CallSearch, ContextsInThread, CoroutineTimes, EndedContext, EndedContexts,
+        HandedCalls, HandedInThread, HandedPart, NewContexts, Searched, ValueNames,
+    },
+    check::Check,
+    code::{
+        Affected, AffectedTests, ChangedFile, Coverage, Covered, CoveredFile, CoveredMethod,
+        FileEffect, SelectedClass, SourceText, reached,
+    },
+    coroutines::{SuspendFunction, resuming_methods, suspend_functions},
+    difference::{Renamed, ThreadTurn},
+    hot_path::{HotPath, PathEnd},
+    info::{AtEnd, LogInfo, OpenCall, SampledThread, StoredShapes, ThreadAtEnd, ThreadOrder},
+    locked::{
+        GoneTests, KeptTests, LockDifference, LockedChange, LockedRun, LockedTests, Tolerance,
+        run_with,
+    },
+    operations::ReadOperations,
+    overview::{Overview, OverviewLines},
+    test_runs::{FlakyTest, FlakyTests, FoundFlaky, TestAttempt},
 };
-pub use self::locked::{
-    GoneTests, KeptTests, LockDifference, LockedChange, LockedRun, LockedTests, Tolerance, run_with,
-};
-pub use self::operations::{OperationSum, Operations, OperationsBy, ReadOperations};
-pub use self::overview::{Overview, OverviewLines};
-pub use self::test_runs::{FlakyTest, FlakyTests, FoundFlaky, RanTest, RanTests, TestAttempt};

@@ -21,7 +21,8 @@ use crate::select::{Select, Selected, expect_clock, own_patterns, start_ns};
 /// use flow_query::open::Traces;
 ///
 /// let mut traces = Traces::open("flow-trace")?;
-/// for sum in Operations::of("sql").sums(&mut traces)? {
+/// let (sums, _) = Operations::of("sql").sums(&mut traces, &mut ())?;
+/// for sum in sums {
 ///     println!("{} times {}", sum.count, sum.text.as_deref().unwrap_or("?"));
 /// }
 /// # Ok::<(), flow_query::Error>(())
@@ -121,23 +122,30 @@ impl Operations {
         Self { containing: Some(text.to_lowercase()), ..self }
     }
 
-    /// Returns the sums of all traces.
+    /// Returns the sums of all traces, and whether everything could be read.
     ///
     /// # Errors
     /// A part of the selection is not there.
-    pub fn sums(&self, traces: &mut Traces) -> Result<Vec<OperationSum>, Error> {
+    pub fn sums(
+        &self,
+        traces: &mut Traces,
+        listener: &mut impl Listener,
+    ) -> Result<(Vec<OperationSum>, Soundness), Error> {
         self.begin(traces)?;
-        let mut all = Vec::new();
+        let (mut all, mut soundness) = (Vec::new(), Soundness::Whole);
         for trace in traces.iter() {
-            all.extend(self.sums_of(trace, &mut ())?.1);
+            let (read, sums) = self.sums_of(trace, listener)?;
+            soundness = soundness.and(read.soundness);
+            all.extend(sums);
         }
-        Ok(all)
+        Ok((all, soundness))
     }
 
     /// Selects threads and tests.
     ///
     /// # Errors
     /// A part of the selection is not there.
+    #[doc(hidden)]
     pub fn begin(&self, traces: &mut Traces) -> Result<(), Error> {
         traces.select(&self.select)?;
         traces.number_calls(&mut ())
@@ -148,6 +156,7 @@ impl Operations {
     ///
     /// # Errors
     /// The selection depends on times, and the trace has none.
+    #[doc(hidden)]
     pub fn sums_of(
         &self,
         trace: &Trace,
@@ -196,6 +205,7 @@ impl Operations {
     ///
     /// # Errors
     /// The selection depends on times, and the trace has none.
+    #[doc(hidden)]
     pub fn worst(
         &self,
         trace: &Trace,
@@ -219,6 +229,7 @@ impl Operations {
     ///
     /// # Errors
     /// The selection depends on times, and the trace has none.
+    #[doc(hidden)]
     pub fn read(
         &self,
         trace: &Trace,

@@ -29,24 +29,25 @@ mod memory;
 mod search;
 mod shape;
 
-pub use self::building::Built;
-pub use self::building::Growing;
 pub(crate) use self::building::StoredDag;
-pub use self::building::{Gather, NameCalls};
 pub(crate) use self::joined::PairNumber;
-pub use self::joined::{Comparison, Difference, Join, Shift};
-pub use self::joined::{Departure, Joined};
-pub use self::memory::{default_words, most_bytes_while_recording, words_of};
-pub use self::search::Entry;
+pub use self::joined::{Comparison, Difference, Shift};
 pub(crate) use self::search::{Call, Callees, SampledCall};
-pub use self::search::{Find, Occurrence};
 pub(crate) use self::search::{Matches, Ranges, Repeat};
-pub use self::search::{Step, Walk};
-pub use self::shape::kinds::{Break, Kind, Outcome, Root, ShapeId};
-pub use self::shape::names::Behaviour;
-pub use self::shape::of_thread::Dag;
+pub use self::shape::kinds::{Outcome, ShapeId};
 pub use self::shape::shapes::Shapes;
+
 pub(crate) use self::shape::strides::Target;
+#[doc(hidden)]
+pub use self::{
+    building::{Built, Gather, Growing, NameCalls},
+    joined::{Departure, Join, Joined},
+    memory::{default_words, most_bytes_while_recording, words_of},
+    search::{Entry, Find, Occurrence, Step, Walk},
+    shape::kinds::{Break, Kind, Root},
+    shape::names::Behaviour,
+    shape::of_thread::Dag,
+};
 
 /// The memory that the shapes of a thread may always take, in words of eight bytes: one for each shape and each run, and one
 /// more for each shape. What open frames have called may take as much.

@@ -36,7 +36,7 @@ pub enum Missing {
 impl Missing {
     /// What is missing from a trace; `None` if nothing is, or if it was lost while recording.
     #[must_use]
-    pub fn of(trace: &Trace) -> Option<Self> {
+    pub(crate) fn of(trace: &Trace) -> Option<Self> {
         if let Some(missing) = missing_journal(trace) {
             return Some(missing);
         }

@@ -85,6 +85,7 @@ impl Traces {
     ///
     /// # Errors
     /// A temporary file cannot be written.
+    #[doc(hidden)]
     pub fn of_log(log: &Path) -> Result<Self, Error> {
         let mut opened = Self::of(without_calls(log)?, log);
         opened.missing.clear();
@@ -92,11 +93,13 @@ impl Traces {
     }
 
     /// Leaves out traces without samples.
+    #[doc(hidden)]
     pub fn keep_sampled(&mut self) {
         self.traces.retain(has_samples);
     }
 
     /// Sorts threads by their names, so that those with the same name follow each other.
+    #[doc(hidden)]
     pub fn sort_threads(&mut self) {
         for trace in &mut self.traces {
             let mut files = trace.take_files();
@@ -143,6 +146,7 @@ impl Traces {
     }
 
     /// The folder of recordings from which the run was taken, if it was.
+    #[doc(hidden)]
     #[must_use]
     pub fn chosen(&self) -> Option<&Chosen> {
         self.chosen.as_ref()
@@ -203,6 +207,7 @@ impl Traces {
     ///
     /// # Errors
     /// The events cannot be read.
+    #[doc(hidden)]
     pub fn number_calls(&mut self, listener: &mut impl Listener) -> Result<(), Error> {
         for trace in &mut self.traces {
             let mut files = trace.take_files();
@@ -217,6 +222,7 @@ impl Traces {
     ///
     /// # Errors
     /// There are several traces, or there is no such thread or call.
+    #[doc(hidden)]
     pub fn select_call(
         &mut self,
         call: CallPlace,
@@ -282,6 +288,7 @@ impl Traces {
     }
 
     /// Keeps only the ranges of threads in which a test ran, of one of the traces. There is nothing else then.
+    #[doc(hidden)]
     pub fn keep_test(&mut self, trace: &Path, run: &TestRun) {
         self.traces.retain(|other| other.dir() == trace);
         for trace in &mut self.traces {

@@ -10,7 +10,7 @@
 //!
 //! | message | order |
 //! |---|---|
-//! | [events](Processor::event) | that of a thread is exact; that of several threads as [`Merged`](flow_codec::read::Merged) has it, or by sequence numbers |
+//! | [events](Processor::event) | that of a thread is exact; that of several threads by their sequence numbers, or if there are none, by their times, as far as these are known |
 //! | [metadata](Processor::metadata): names of methods and threads | none: a name comes before the first event that needs it, and may come long before |
 //! | [breaks](Processor::data_break): places where events are missing | exactly between the events that they separate |
 //!
@@ -66,9 +66,12 @@ mod reached;
 mod router;
 
 pub use self::follow::{Follower, Passed};
-pub use self::merged::MergedFollower;
-pub use self::reached::NewEvents;
-pub use self::reached::Reached;
 pub(crate) use self::reached::is_received;
 pub(crate) use self::router::Receive;
 pub use self::router::{Cause, DataBreak, Failed, Handle, Metadata, Ordered, Processor, Router};
+
+#[doc(hidden)]
+pub use self::{
+    merged::MergedFollower,
+    reached::{NewEvents, Reached},
+};

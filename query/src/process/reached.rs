@@ -119,7 +119,7 @@ impl NewEvents<'_> {
 
     /// How far they were read before the last event.
     #[must_use]
-    pub fn before(&self) -> Reached {
+    pub(crate) fn before(&self) -> Reached {
         self.before
     }
 

@@ -214,25 +214,19 @@ impl Router {
         &self.failed
     }
 
-    /// How many events were passed.
-    #[must_use]
-    pub const fn events(&self) -> u64 {
-        self.events
-    }
-
     /// Passes an event.
-    pub fn event(&mut self, ordered: &Ordered) {
+    pub(crate) fn event(&mut self, ordered: &Ordered) {
         self.each(|processor| processor.event(ordered));
         self.events += 1;
     }
 
     /// Passes a name.
-    pub fn metadata(&mut self, metadata: &Metadata<'_>) {
+    pub(crate) fn metadata(&mut self, metadata: &Metadata<'_>) {
         self.each(|processor| processor.metadata(metadata));
     }
 
     /// Passes a break.
-    pub fn data_break(&mut self, at: &DataBreak) {
+    pub(crate) fn data_break(&mut self, at: &DataBreak) {
         self.each(|processor| processor.data_break(at));
     }
 
@@ -387,7 +381,7 @@ mod tests {
         );
         assert_eq!(lines[2], "Some(7) Lost { events: Some(3) }");
         assert_eq!(lines[5], "Some(7) Suspended");
-        assert_eq!(router.events(), 4);
+        assert_eq!(router.events, 4);
     }
 
     #[test]

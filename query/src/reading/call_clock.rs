@@ -127,7 +127,7 @@ pub struct SlowestCall {
 
 impl DurationSum {
     /// Adds a call of a thread, if its times are known.
-    pub fn add(this: &mut Option<Self>, thread: usize, number: u64, times: &CallTimes) {
+    pub(crate) fn add(this: &mut Option<Self>, thread: usize, number: u64, times: &CallTimes) {
         if times.start.estimate_ns.is_none() {
             return;
         }

@@ -71,6 +71,7 @@ impl ContextTree {
 
     /// Reads the largest paths by calls, and those that are one method longer, from shapes. `None`
     /// if some of these are not stored.
+    #[doc(hidden)]
     pub fn largest(
         files: &[ThreadFile],
         selected: &Selected,

@@ -4,10 +4,12 @@ use flow_codec::{Error, Offset};
 
 use crate::Remark;
 
-/// Receives how far reading has come, and messages about damage.
+/// Receives how far reading has come, and messages about damage. `()` ignores everything.
 pub trait Listener {
     /// Receives the position up to which the current thread was read; called occasionally.
-    fn at(&mut self, position: Offset);
+    fn at(&mut self, position: Offset) {
+        let _ = position;
+    }
 
     /// Receives the position as [`at`](Self::at) does; called for every event. `position` is computed rarely.
     #[inline]
@@ -16,10 +18,14 @@ pub trait Listener {
     }
 
     /// Receives the number of bytes that will be read in addition.
-    fn expect_more(&mut self, bytes: u64);
+    fn expect_more(&mut self, bytes: u64) {
+        let _ = bytes;
+    }
 
     /// A thread of this size has been read.
-    fn file_done(&mut self, bytes: u64);
+    fn file_done(&mut self, bytes: u64) {
+        let _ = bytes;
+    }
 
     /// Receives a message for a person.
     fn message(&self, text: &str);
@@ -38,8 +44,5 @@ pub trait Listener {
 
 /// Ignores everything.
 impl Listener for () {
-    fn at(&mut self, _: Offset) {}
-    fn expect_more(&mut self, _: u64) {}
-    fn file_done(&mut self, _: u64) {}
     fn message(&self, _: &str) {}
 }

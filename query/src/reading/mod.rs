@@ -11,16 +11,24 @@ mod parallel;
 mod precision;
 mod sums;
 
-pub use self::call_clock::{CallClock, DurationSum, Extent, SlowestCall, UNKNOWN_TIMES};
-pub use self::context_tree::{ContextTree, MOST_PATHS};
-pub use self::counts::{Counted, count_thread, count_threads};
+pub use self::call_clock::{DurationSum, SlowestCall};
+pub use self::context_tree::ContextTree;
 pub(crate) use self::events::read_all_with_values;
-pub use self::events::read_thread;
-pub use self::events::{read_records, read_timeline, visit_events, visit_timed};
 pub use self::listener::Listener;
-pub use self::outcome::{Ending, Reading, Soundness};
+pub use self::outcome::{Reading, Soundness};
 pub(crate) use self::parallel::{find_stacks, open_selected};
-pub use self::parallel::{open_dag, open_index, open_tree, report_thread};
-pub use self::precision::usual_interval;
-pub use self::sums::{add_stored, add_times, read_marked, stored_shapes, visit_thread};
+pub use self::sums::{add_times, visit_thread};
+
+#[doc(hidden)]
+pub use self::{
+    call_clock::{CallClock, Extent, UNKNOWN_TIMES},
+    context_tree::MOST_PATHS,
+    counts::{Counted, count_thread, count_threads},
+    events::{read_records, read_thread, read_timeline, visit_events, visit_timed},
+    outcome::Ending,
+    parallel::{open_dag, open_index, open_tree, report_thread},
+    precision::usual_interval,
+    sums::{add_stored, read_marked, stored_shapes},
+};
+#[doc(hidden)]
 pub use crate::select::{Selected, bytes_read, start_ns};

@@ -83,26 +83,31 @@ pub struct Reading {
 
 impl Reading {
     /// Nothing can be read.
+    #[doc(hidden)]
     pub fn failed(error: Error) -> Self {
         Self { damage: vec![error], ..Self::ended(Ending::Failed) }
     }
 
     /// A sound thread that was read up to here.
+    #[doc(hidden)]
     pub fn ended(ending: impl Into<Ending>) -> Self {
         Self { ending: ending.into(), ..Self::default() }
     }
 
     /// Returns how it ended.
+    #[doc(hidden)]
     pub fn ending(&self) -> Ending {
         self.ending
     }
 
     /// Sets how it ended.
+    #[doc(hidden)]
     pub fn set_ending(&mut self, ending: impl Into<Ending>) {
         self.ending = ending.into();
     }
 
     /// Keeps the error in the marks, if there is one. Later marks are unknown.
+    #[doc(hidden)]
     pub fn add_marks(&mut self, damage: Option<Error>) {
         self.marks = self.marks.take().or(damage);
     }
@@ -118,6 +123,7 @@ impl Reading {
     }
 
     /// Notes how the events end, and the error of the marks.
+    #[doc(hidden)]
     pub fn end(&mut self, tail: Tail, marks: Option<Error>) {
         if self.ending != Ending::Failed {
             self.ending = tail.into();
@@ -126,6 +132,7 @@ impl Reading {
     }
 
     /// Everything was read except these places.
+    #[doc(hidden)]
     pub fn skipped(file: &ThreadFile, damage: &Damage) -> Self {
         let error = |place: &Range<Offset>| {
             let Range { start: offset, end: next } = *place;
@@ -137,6 +144,7 @@ impl Reading {
     }
 
     /// Everything was read except these places, and a journal that does not fit to the end of the file.
+    #[doc(hidden)]
     pub fn of_content(file: &ThreadFile, damage: &Damage, content: &Content) -> Self {
         let mut reading = Self::skipped(file, damage);
         reading.damage.extend(content.gap(file));
@@ -144,6 +152,7 @@ impl Reading {
     }
 
     /// Adds errors of an earlier reading, of the events before.
+    #[doc(hidden)]
     pub fn following(mut self, before: Self) -> Self {
         self.damage.splice(..0, before.damage);
         self.more_damage = self.more_damage.saturating_add(before.more_damage);
@@ -151,6 +160,7 @@ impl Reading {
     }
 
     /// Keeps an error. Returns whether reading can continue after it.
+    #[doc(hidden)]
     pub fn note(&mut self, error: Error) -> ControlFlow<()> {
         let flow = match error {
             Error::Io { .. } => {

@@ -19,28 +19,33 @@ mod times;
 mod traces;
 mod weights;
 
-pub use calls::{
-    AroundRow, ContextRow, CoroutineCallRow, FindRow, GrepRow, OperationCallRow, OperationRow,
-    OverviewRow, ShapeRow, SlowRow,
-};
 pub use cell::Cell;
-pub use changes::{ChangeRow, ExactRow, FlakyRow, LockRow, TestChange};
-pub use checks::{CheckRow, Finding, FindingRow, Severity};
+pub use changes::ExactRow;
 pub use column::{Column, ColumnKind};
-pub use field::{Chain, Field, Members, OnlyJson, Percent, Raw};
+pub use field::{Chain, OnlyJson};
 pub use infos::{InfoRow, MarkCounts, RunRow, ThreadRow};
-pub use method::{
-    GroupColumns, MethodColumns, NameColumns, PlaceColumns, RowNames, ThreadNameColumns,
+pub use method::NameColumns;
+
+#[doc(hidden)]
+pub use self::{
+    calls::{
+        AroundRow, ContextRow, CoroutineCallRow, FindRow, GrepRow, OperationCallRow, OperationRow,
+        OverviewRow, ShapeRow, SlowRow,
+    },
+    changes::{ChangeRow, FlakyRow, LockRow, TestChange},
+    checks::{CheckRow, Finding, FindingRow, Severity},
+    field::{Field, Members, Percent, Raw},
+    method::{GroupColumns, MethodColumns, PlaceColumns, RowNames, ThreadNameColumns},
+    methods::{
+        CoroutineRow, ExceptionColumns, LineRow, MethodRow, NeverCalledRow, PercentileRow, WaitRow,
+    },
+    paths::{FrameRow, GraphRow, PathColumns, StepRow},
+    reports::{ActiveMethodRow, ActiveThreadRow, CallRow, NoteRow, RefreshRow, SumRow},
+    times::TimeColumns,
+    traces::{AffectedRow, IndexRow, MarkRow, ReachedRow, TestColumns},
+    weights::WeightColumns,
 };
-pub use methods::{
-    CoroutineRow, ExceptionColumns, LineRow, MethodRow, NeverCalledRow, PercentileRow, WaitRow,
-};
-pub use paths::{FrameRow, GraphRow, PathColumns, StepRow};
-pub use reports::{ActiveMethodRow, ActiveThreadRow, CallRow, NoteRow, RefreshRow, SumRow};
 use serde::Serialize;
-pub use times::TimeColumns;
-pub use traces::{AffectedRow, IndexRow, MarkRow, ReachedRow, TestColumns};
-pub use weights::WeightColumns;
 
 /// One line of an answer.
 pub trait Row: Serialize {
@@ -71,6 +76,7 @@ pub trait Row: Serialize {
 /// let keys: Vec<_> = MethodRow::COLUMNS.iter().flat_map(Column::keys).collect();
 /// assert_eq!(keys, ["name", "readable", "self"]);
 /// ```
+#[doc(hidden)]
 #[macro_export]
 macro_rules! rows {
     ($(

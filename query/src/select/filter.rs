@@ -29,15 +29,9 @@ impl Filter {
         self.include.is_empty() && self.exclude.is_empty() && !self.own
     }
 
-    /// The patterns of methods that are included.
-    #[must_use]
-    pub fn include(&self) -> &[String] {
-        &self.include
-    }
-
     /// The patterns of methods that are left out.
     #[must_use]
-    pub fn exclude(&self) -> &[Glob] {
+    pub(crate) fn exclude(&self) -> &[Glob] {
         &self.exclude
     }
 
@@ -49,6 +43,7 @@ impl Filter {
 
     /// The selected frames of a thread that were entered before recording. Only their names are known,
     /// `pkg.Class.method(descriptor)`.
+    #[doc(hidden)]
     #[must_use]
     pub fn open_frames(&self, trace: &Trace, thread: ThreadId) -> OpenFrames {
         let open = trace.threads().get(thread).map(|thread| thread.open.clone());
@@ -60,6 +55,7 @@ impl Filter {
     }
 
     /// Returns whether a method is selected that only samples have, among the [included](Self::included) patterns.
+    #[doc(hidden)]
     #[must_use]
     pub fn shows(&self, included: &[Glob], name: Name<'_>) -> bool {
         self.is_all() || Selection::is_selected(included, &self.exclude, name)

@@ -16,19 +16,29 @@ mod times;
 mod value_conditions;
 
 pub use self::call::CallPlace;
-pub use self::code::methods_at;
-pub use self::comparison::{NumberOrder, Operator, TextTest};
 pub use self::context::ContextPattern;
 pub use self::filter::Filter;
-pub use self::own::{Library, largest_library, named_patterns, own_patterns};
-pub use self::pattern::{check, globs, is_in, methods, methods_of, nearest, unmatched};
-pub use self::selected::{Selected, bytes_read, start_ns};
-pub use self::test_runs::{Tests, outcome, result_rank, test_of, threads_of_test};
-pub use self::threads::{Threads, file_title, is_thread, thread_name, thread_title};
-pub use self::time_texts::{nanoseconds, window};
+pub use self::pattern::methods;
+pub use self::selected::Selected;
+pub use self::test_runs::{Tests, outcome};
+pub use self::threads::{Threads, thread_name, thread_title};
+pub use self::time_texts::nanoseconds;
 pub(crate) use self::times::expect_clock;
-pub use self::times::{expect_times, has_clock};
-pub use self::value_conditions::{THROWN, ValueCondition};
+pub use self::value_conditions::ValueCondition;
+
+#[doc(hidden)]
+pub use self::{
+    code::methods_at,
+    comparison::{NumberOrder, Operator, TextTest},
+    own::{Library, largest_library, named_patterns, own_patterns},
+    pattern::{check, globs, is_in, methods_of, nearest, unmatched},
+    selected::{bytes_read, start_ns},
+    test_runs::{result_rank, test_of, threads_of_test},
+    threads::{file_title, is_thread},
+    time_texts::window,
+    times::{expect_times, has_clock},
+    value_conditions::THROWN,
+};
 
 use std::ops::Range;
 

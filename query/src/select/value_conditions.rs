@@ -32,7 +32,7 @@ const EXPECTED: &str = "expected a condition such as 'arg0 == null', 'total > 10
 
 impl ValueCondition {
     /// The name of the value; `None` if it means all of them.
-    pub fn name(&self) -> Option<&str> {
+    pub(crate) fn name(&self) -> Option<&str> {
         (self.name != "any").then_some(&*self.name)
     }
 

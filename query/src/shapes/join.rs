@@ -62,6 +62,7 @@ impl<'a> JoinedNames<'a> {
     }
 
     /// All methods in the order of their numbers: each with the names of its trace, and its id there.
+    #[doc(hidden)]
     pub fn iter(&self) -> impl Iterator<Item = (&MethodNames<'a>, MethodId)> {
         let places = self.methods.places.iter();
         places.filter_map(|(trace, id)| Some((self.names.get(*trace)?, *id)))
@@ -75,6 +76,7 @@ impl<'a> JoinedNames<'a> {
     }
 
     /// The key of a method in the names of shapes.
+    #[doc(hidden)]
     pub fn key(&self, number: MethodId) -> MethodKey {
         let place = self.methods.place(number);
         let found = place.and_then(|(trace, id)| Some((self.names.get(trace)?, id)));
@@ -82,7 +84,7 @@ impl<'a> JoinedNames<'a> {
     }
 
     /// The class, name and descriptor of a method, and its readable name.
-    pub fn columns(&self, number: MethodId) -> NameColumns<'_> {
+    pub(crate) fn columns(&self, number: MethodId) -> NameColumns<'_> {
         let place = self.methods.place(number);
         let found = place.and_then(|(trace, id)| self.names.get(trace)?.methods().get(id));
         found.map_or(NameColumns::NOTHING, |method| {
@@ -108,13 +110,16 @@ pub struct JoinedThread {
     /// Whether it is all of the thread, with the positions of its events.
     pub is_whole: bool,
     /// The shapes of the thread alone.
+    #[doc(hidden)]
     pub dag: Arc<Dag>,
     /// For each shape of the thread, the joined one.
+    #[doc(hidden)]
     pub joined: Joined,
 }
 
 impl JoinedThread {
     /// What it is called in a baseline.
+    #[doc(hidden)]
     pub fn unit(&self) -> (UnitKind, String) {
         unit(self.test.as_deref(), &self.name)
     }
@@ -155,6 +160,7 @@ pub struct NotJoined {
     /// The number of its source, in the order in which sources were added.
     pub source: usize,
     /// The name of the thread or test in a baseline.
+    #[doc(hidden)]
     pub unit: (UnitKind, String),
 }
 
@@ -202,12 +208,6 @@ impl Joiner {
     #[must_use]
     pub(crate) fn in_order(self, order: CallOrder) -> Self {
         Self { join: self.join.in_order(order), ..self }
-    }
-
-    /// Returns the methods of all shapes.
-    #[must_use]
-    pub fn methods(&self) -> &JoinedMethods {
-        &self.methods
     }
 
     /// Returns the threads that cannot be joined; each was reported.
@@ -327,7 +327,7 @@ impl Joiner {
     }
 
     /// Adds the selected threads of a trace. Returns them, and the worst that was reported.
-    pub fn add(
+    pub(crate) fn add(
         &mut self,
         trace: &Trace,
         joins: Joins<'_>,

@@ -4,8 +4,14 @@ mod facts;
 mod join;
 mod whole;
 
-pub use self::facts::{ShapeFact, read_facts};
-pub use self::join::{JoinedMethods, JoinedNames, JoinedThread, Joiner, Joins, NotJoined};
-pub use self::whole::read_shapes;
+pub use self::join::{JoinedMethods, JoinedNames, JoinedThread, NotJoined};
+
 pub(crate) use self::whole::{WholeThread, keep_for_others, read_whole, too_many_shapes};
+#[doc(hidden)]
+pub use self::{
+    facts::{ShapeFact, read_facts},
+    join::{Joiner, Joins},
+    whole::read_shapes,
+};
+#[doc(hidden)]
 pub use crate::dag::{default_words, words_of};

@@ -7,8 +7,13 @@ mod numbers;
 mod values;
 
 pub use self::escape::{acts, escaped};
-pub use self::like::is_like;
-pub use self::marks::{MarkWords, object_name, waits_for};
 pub use self::numbers::{bytes, grouped, plural, seconds};
+pub use self::values::ValueTexts;
 pub(crate) use self::values::message_text;
-pub use self::values::{Compared, ValueTexts};
+
+#[doc(hidden)]
+pub use self::{
+    like::is_like,
+    marks::{MarkWords, object_name, waits_for},
+    values::Compared,
+};

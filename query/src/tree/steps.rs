@@ -44,7 +44,7 @@ impl LazyTree {
     ///
     /// # Errors
     /// As those of [`call`](Self::call).
-    pub fn last_child(&mut self, of: Option<&Node>) -> Result<Option<Node>> {
+    pub(crate) fn last_child(&mut self, of: Option<&Node>) -> Result<Option<Node>> {
         let (first, end, depth) = match of {
             None => (0, self.end().enters, 0),
             Some(node) => {
@@ -60,7 +60,7 @@ impl LazyTree {
     ///
     /// # Errors
     /// As those of [`call`](Self::call).
-    pub fn previous_sibling(&mut self, node: &Node) -> Result<Option<Node>> {
+    pub(crate) fn previous_sibling(&mut self, node: &Node) -> Result<Option<Node>> {
         self.last_at(0, node.place.enters, node.place.frames)
     }
 

@@ -26,7 +26,7 @@ const SOURCES: [&str; 10] = [
 const CRATES: [&str; 6] = ["agent", "options", "codec", "query", "cli", "xtask"];
 
 /// The crates that others use as libraries.
-const LIBRARIES: [&str; 2] = ["codec/src", "query/src"];
+pub(super) const LIBRARIES: [&str; 2] = ["codec/src", "query/src"];
 
 #[test]
 fn the_list_of_exceptions_only_shrinks() {
@@ -169,6 +169,6 @@ fn mixed() -> Vec<String> {
     found
 }
 
-fn of_root(path: &Path) -> String {
+pub(super) fn of_root(path: &Path) -> String {
     path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned()
 }

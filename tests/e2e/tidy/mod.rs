@@ -2,6 +2,7 @@
 
 mod exceptions;
 mod modules;
+mod shown;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -21,18 +21,24 @@ pub(super) struct Module {
     defined: HashSet<String>,
     /// The types that all modules of the crate can use.
     pub(super) types: Vec<String>,
+    /// The types that other crates can use, if they can name them.
+    shown: HashSet<String>,
+    /// The children that are public and not hidden from the documentation.
+    shown_children: Vec<usize>,
     imports: Vec<Import>,
     /// Paths in the code, with their lines.
     mentions: Vec<(Vec<String>, usize)>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Import {
     path: Vec<String>,
     /// The name under which it is known; `None`: everything in it.
     name: Option<String>,
     /// Whether other modules get it from this one.
     is_passed_on: bool,
+    /// Whether other crates do, and the documentation shows it.
+    is_shown: bool,
     line: usize,
 }
 
@@ -166,6 +172,33 @@ impl Modules {
         self.all.iter().position(|module| module.path == parent)
     }
 
+    /// The types that the documentation of the crate shows, each with the path of the module that defines it.
+    pub(super) fn shown_types(&self) -> BTreeSet<(String, &str)> {
+        let mut types = BTreeSet::new();
+        let (mut open, mut seen) = (vec![0], HashSet::from([0]));
+        while let Some(number) = open.pop() {
+            let module = &self.all[number];
+            let mut show = |of: usize, name: &str| {
+                let of = &self.all[of];
+                if let Some(name) = of.shown.get(name) {
+                    types.insert((of.path.join("::"), name.as_str()));
+                }
+            };
+            module.shown.iter().for_each(|name| show(number, name));
+            let mut modules = module.shown_children.clone();
+            for import in module.imports.iter().filter(|import| import.is_shown) {
+                let Found::Module(to) = self.resolve(number, &import.path) else { continue };
+                match import.path.last() {
+                    Some(name) if self.all[to].defined.contains(name) => show(to, name),
+                    // A module, or everything in one.
+                    _ => modules.push(to),
+                }
+            }
+            open.extend(modules.into_iter().filter(|module| seen.insert(*module)));
+        }
+        types
+    }
+
     /// The circles between the parts of each module, by its path: sets of parts each of which uses all others, directly or
     /// not. The module itself is a part, too: `mod`. What only tests use does not count.
     pub(super) fn circles(&self) -> BTreeMap<String, BTreeSet<BTreeSet<String>>> {
@@ -227,6 +260,39 @@ fn read_file(
     read_module(all, &mut tokens, file, folder, path, is_of_tests)
 }
 
+/// What is before the name of an item: attributes, and who can use it.
+#[derive(Default)]
+struct Beginning {
+    is_public: bool,
+    /// Whether all modules of the crate can use it.
+    is_of_crate: bool,
+    /// Whether other crates can.
+    is_of_all: bool,
+    /// Whether only tests have it.
+    is_for_tests: bool,
+    is_hidden: bool,
+}
+
+impl Beginning {
+    fn attribute(&mut self, tokens: &[String]) {
+        self.is_for_tests |= tokens.windows(4).any(|of| of == ["cfg", "(", "test", ")"]);
+        self.is_hidden |= tokens.windows(4).any(|of| of == ["doc", "(", "hidden", ")"]);
+    }
+
+    /// Reads what follows `pub`.
+    fn publish(&mut self, tokens: &mut Tokens) {
+        let limits = if tokens.peek() == Some("(") { tokens.brackets() } else { Vec::new() };
+        self.is_public = true;
+        self.is_of_all = limits.is_empty();
+        self.is_of_crate = self.is_of_all || limits == ["(", "crate", ")"];
+    }
+
+    /// Returns whether the documentation has the item, if it has the module.
+    fn is_shown(&self) -> bool {
+        self.is_of_all && !self.is_hidden
+    }
+}
+
 /// Reads a module to its end, which is that of the file or a brace.
 fn read_module(
     all: &mut Vec<Module>,
@@ -239,10 +305,7 @@ fn read_module(
     let number = all.len();
     all.push(Module { path: path.clone(), file: file.clone(), is_of_tests, ..Module::default() });
     let mut depth = 0_usize;
-    let mut is_public = false;
-    let mut is_of_crate = false;
-    // Whether the attributes of the next item say that only tests have it.
-    let mut is_for_tests = false;
+    let mut next = Beginning::default();
     // Whether the items are those of `rows! { … }`.
     let mut is_in_rows = false;
     while let Some((token, line)) = tokens.next() {
@@ -253,25 +316,24 @@ fn read_module(
             "}" if depth == 0 => break,
             "}" => depth -= 1,
             "#" if tokens.peek() == Some("[") || tokens.peek() == Some("!") => {
-                let attribute = tokens.brackets();
-                is_for_tests |= attribute.windows(4).any(|of| of == ["cfg", "(", "test", ")"]);
+                next.attribute(&tokens.brackets());
                 continue;
             }
             "pub" => {
-                is_public = true;
-                let limits =
-                    if tokens.peek() == Some("(") { tokens.brackets() } else { Vec::new() };
-                is_of_crate = limits.is_empty() || limits == ["(", "crate", ")"];
+                next.publish(tokens);
                 continue;
             }
             "use" => {
                 let mut imports = Vec::new();
-                tokens.import(&[], is_public, line, &mut imports);
+                tokens.import(&[], line, &mut imports);
+                for import in &mut imports {
+                    (import.is_passed_on, import.is_shown) = (next.is_public, next.is_shown());
+                }
                 module.imports.extend(imports);
             }
             "mod" if depth == 0 => {
                 let name = tokens.next().expect("a module has a name").0;
-                let of_tests = is_of_tests || is_for_tests || name == "tests";
+                let of_tests = is_of_tests || next.is_for_tests || name == "tests";
                 let path = path.iter().chain([&name]).cloned().collect();
                 let inside = folder.join(&name);
                 let child = if tokens.next().expect("an end").0 == "{" {
@@ -282,6 +344,9 @@ fn read_module(
                     read_file(all, file, inside, path, of_tests)
                 };
                 all[number].children.insert(name, child);
+                if next.is_shown() {
+                    all[number].shown_children.push(child);
+                }
             }
             kind @ ("struct" | "enum" | "trait" | "type" | "union" | "fn" | "const" | "static"
             | "macro_rules")
@@ -289,8 +354,11 @@ fn read_module(
             {
                 let Some(name) = tokens.name_of_item() else { continue };
                 let is_type = ["struct", "enum", "trait", "type", "union"].contains(&kind);
-                if is_type && is_of_crate && !is_of_tests && !is_for_tests {
+                if is_type && next.is_of_crate && !is_of_tests && !next.is_for_tests {
                     module.types.push(name.clone());
+                    if next.is_shown() {
+                        module.shown.insert(name.clone());
+                    }
                 }
                 module.defined.insert(name);
             }
@@ -309,7 +377,7 @@ fn read_module(
             }
             _ => {}
         }
-        (is_public, is_of_crate, is_for_tests) = (false, false, false);
+        next = Beginning::default();
     }
     number
 }
@@ -377,19 +445,19 @@ impl Tokens {
     }
 
     /// Reads what follows `use`, below `before`.
-    fn import(&mut self, before: &[String], is_passed_on: bool, line: usize, to: &mut Vec<Import>) {
+    fn import(&mut self, before: &[String], line: usize, to: &mut Vec<Import>) {
         let mut path = before.to_vec();
         self.is("::");
         loop {
             if self.is("{") {
                 while !self.is("}") {
-                    self.import(&path, is_passed_on, line, to);
+                    self.import(&path, line, to);
                     self.is(",");
                 }
                 return;
             }
             if self.is("*") {
-                return to.push(Import { path, name: None, is_passed_on, line });
+                return to.push(Import { path, line, ..Import::default() });
             }
             path.push(self.next().expect("a name").0);
             if !self.is("::") {
@@ -404,7 +472,7 @@ impl Tokens {
             true => self.next().map(|(name, _)| name),
             false => path.last().cloned(),
         };
-        to.push(Import { path, name, is_passed_on, line });
+        to.push(Import { path, name, line, ..Import::default() });
     }
 }
 
@@ -500,14 +568,41 @@ fn is_raw_text(chars: &[char], at: usize) -> bool {
 mod tests {
     use super::*;
 
+    fn write(dir: &Path, name: &str, text: &str) {
+        let path = dir.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn shown_types_have_a_public_path_that_is_not_hidden() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| write(dir.path(), name, text);
+        write(
+            "lib.rs",
+            "mod inner;\nmod all;\npub mod open;\n#[doc(hidden)]\npub mod closed;\npub use inner::{One, One as Again, f};\n\
+             pub use self::all::*;\n#[doc(hidden)]\npub use inner::Two;\npub(crate) use inner::Three;",
+        );
+        write(
+            "inner.rs",
+            "pub struct One;\npub struct Two;\npub struct Three;\npub struct Four;\npub fn f() {}",
+        );
+        write("all.rs", "mod part;\npub use part::Five;\n#[doc(hidden)]\npub use part::Six;");
+        write("all/part.rs", "pub enum Five {}\npub type Six = Five;");
+        write(
+            "open.rs",
+            "pub struct Seven;\n#[doc(hidden)]\n#[derive(Debug)]\npub struct Eight;\nstruct Nine;",
+        );
+        write("closed.rs", "pub struct Ten;");
+        let modules = Modules::read(dir.path());
+        let shown: Vec<_> = modules.shown_types().into_iter().map(|(_, name)| name).collect();
+        assert_eq!(shown, ["Five", "One", "Seven"]);
+    }
+
     #[test]
     fn arrows_lead_to_where_a_name_is_defined() {
         let dir = tempfile::tempdir().unwrap();
-        let write = |name: &str, text: &str| {
-            let path = dir.path().join(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        };
+        let write = |name: &str, text: &str| write(dir.path(), name, text);
         write("lib.rs", "mod low;\nmod high;\npub use high::Top as Best;\npub use self::low::*;");
         write("high.rs", "pub struct Top;\nconst fn of() -> [u8; 1] { [const { b'{' }] }");
         write("low/mod.rs", "mod first;\nmod second;\npub use self::{first::One, second::*};");

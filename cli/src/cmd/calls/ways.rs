@@ -38,7 +38,8 @@ pub(super) fn run(args: &ShapesArgs, out: &mut Out) -> Result<Status, Failure> {
     let filter = args.part.filter.filter();
     for trace in &source.traces {
         let asked = Selection::new(trace.methods(), &asked, &[]);
-        let ways = Ways::find(trace, &filter, &asked, args.time, most_words(), &mut progress);
+        let (time, most) = (args.time, most_words());
+        let ways = Ways::find_within(trace, &filter, &asked, time, most, &mut progress);
         status = status.and(ways.soundness);
         left_out += ways.left_out;
         is_found |= !ways.found.is_empty();

@@ -46,6 +46,7 @@ use crate::format::leb128;
 use crate::format::marks::BeforeMarks;
 
 /// The beginning of a thread in a part.
+#[doc(hidden)]
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Beginning {
     /// Bytes of events before it.
@@ -66,7 +67,7 @@ pub struct Beginning {
 
 impl Beginning {
     /// Appends its bytes.
-    pub fn encode(&self, bytes: &mut Vec<u8>) {
+    pub(crate) fn encode(&self, bytes: &mut Vec<u8>) {
         let BeforeMarks { offset, by_ns, from_ns } = self.before;
         let frames = self.frames.len() as u64;
         let numbers = [self.events, self.entries, self.exits, self.marks, offset, by_ns, from_ns];

@@ -184,6 +184,7 @@ const CHECKED_BYTES: usize = 12;
 pub(crate) const MAX_OBJECT_HEADER_BYTES: usize = 2 + 3 * leb128::MAX_BYTES;
 
 /// What a trace directory has in a file.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum StreamKind {
     /// `ids.properties`.
@@ -257,6 +258,7 @@ impl StreamKind {
 }
 
 /// How the bytes of a piece are stored.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Coding {
     /// As they are.
@@ -310,6 +312,7 @@ impl Unpacker {
 }
 
 /// The header of a container.
+#[doc(hidden)]
 #[must_use]
 pub fn header() -> [u8; HEADER_BYTES] {
     let mut header = [0; HEADER_BYTES];
@@ -322,6 +325,7 @@ pub fn header() -> [u8; HEADER_BYTES] {
 pub const IDENTITY_BYTES: usize = START_BYTES + 12 + 1;
 
 /// Returns the block with an identity, which is the first block of a part.
+#[doc(hidden)]
 #[must_use]
 pub fn identity_block(id: TraceId) -> Vec<u8> {
     let mut block = BlockEncoder::default();
@@ -343,6 +347,7 @@ pub(crate) fn identity_of(block: &[u8]) -> Option<TraceId> {
 }
 
 /// Blocks that are being made, one after the other. Keeps their memory for the next ones.
+#[doc(hidden)]
 #[derive(Debug, Default)]
 pub struct BlockEncoder {
     bytes: Vec<u8>,
@@ -447,6 +452,7 @@ fn checksum(block: &[u8]) -> u32 {
 }
 
 /// The start of a block.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BlockStart {
     /// The thread of its pieces, if they have one.
@@ -475,6 +481,7 @@ impl BlockStart {
 }
 
 /// Returns whether a whole block has the checksum that it says.
+#[doc(hidden)]
 #[must_use]
 pub fn is_sound(block: &[u8]) -> bool {
     let Some((STOP, block)) = block.split_last().map(|(stop, block)| (*stop, block)) else {
@@ -485,6 +492,7 @@ pub fn is_sound(block: &[u8]) -> bool {
 }
 
 /// What an object holds.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Held {
     /// A piece of a stream.
@@ -503,6 +511,7 @@ impl Held {
 }
 
 /// The header of an object.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Object {
     /// What it holds.

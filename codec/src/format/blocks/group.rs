@@ -43,6 +43,7 @@ pub const MAX_GROUP_BYTES: usize = 1 << 20;
 const MAX_ROW_BYTES: usize = 1 + 3 * leb128::MAX_BYTES;
 
 /// A piece of a group: where it belongs, and its bytes.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GroupPiece<'a> {
     /// The thread.
@@ -56,12 +57,14 @@ pub struct GroupPiece<'a> {
 }
 
 /// The memory that a group needs, with this many pieces that have this many bytes together.
+#[doc(hidden)]
 #[must_use]
 pub const fn bytes_for(pieces: usize, bytes: usize) -> usize {
     leb128::MAX_BYTES + pieces * MAX_ROW_BYTES + bytes
 }
 
 /// Appends a group of these pieces to `group`.
+#[doc(hidden)]
 pub fn encode<'a>(
     pieces: impl ExactSizeIterator<Item = GroupPiece<'a>> + Clone,
     group: &mut Vec<u8>,
@@ -80,6 +83,7 @@ pub fn encode<'a>(
 }
 
 /// The pieces of a group; `None` if it violates the format. `stored` is how many bytes the object has in the file.
+#[doc(hidden)]
 #[must_use]
 pub fn decode(group: &[u8], stored: usize) -> Option<Vec<GroupPiece<'_>>> {
     let mut rest = group;

@@ -111,6 +111,7 @@ const FILTER: u8 = 0x07;
 const ANSWER: u8 = 0x08;
 
 /// Who sends, and what it may know.
+#[doc(hidden)]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Hello {
     /// The secret that both sides read from a file, if there is one.
@@ -139,6 +140,7 @@ pub struct Hello {
 }
 
 /// What a JVM should do.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Command {
     /// Record nothing until it should resume. The program continues.
@@ -162,6 +164,7 @@ const CONTROLS: [(Command, u8); 5] = [
 ];
 
 /// A message.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Message<'a> {
     /// The bytes of a hello, for [`decode_hello`].
@@ -190,6 +193,7 @@ pub enum Message<'a> {
 }
 
 /// Why bytes are no message.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Invalid {
     /// The body would be longer than is allowed.
@@ -266,6 +270,7 @@ impl<'a> Message<'a> {
 ///
 /// # Errors
 /// It is longer than any may be.
+#[doc(hidden)]
 pub fn body_bytes(header: &[u8; HEADER_BYTES]) -> Result<usize, Invalid> {
     let [kind, len @ ..] = *header;
     let len = u32::from_be_bytes(len);
@@ -276,6 +281,7 @@ pub fn body_bytes(header: &[u8; HEADER_BYTES]) -> Result<usize, Invalid> {
 }
 
 /// The header of a message with this number of bytes of the container, which follow it.
+#[doc(hidden)]
 #[must_use]
 pub fn data_header(offset: u64, bytes: usize) -> [u8; HEADER_BYTES + OFFSET_BYTES] {
     let len = u32::try_from(OFFSET_BYTES + bytes).unwrap_or(u32::MAX);
@@ -308,6 +314,7 @@ fn number(body: &[u8]) -> Option<u64> {
 }
 
 /// The body of a hello.
+#[doc(hidden)]
 #[must_use]
 pub fn encode_hello(hello: &Hello) -> Vec<u8> {
     let json = serde_json::to_vec(hello).unwrap_or_default();
@@ -318,6 +325,7 @@ pub fn encode_hello(hello: &Hello) -> Vec<u8> {
 ///
 /// # Errors
 /// Returns why it is none.
+#[doc(hidden)]
 pub fn decode_hello(body: &[u8]) -> Result<Hello, String> {
     let rest = body.strip_prefix(&MAGIC).ok_or("not a JVM with flow")?;
     let (version, json) = rest.split_first().ok_or("not a JVM with flow")?;

@@ -47,6 +47,7 @@ pub const MAGIC: &str = "flow-baseline";
 pub const VERSION: u64 = 1;
 
 /// What a run did.
+#[doc(hidden)]
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Baseline {
     /// Its threads, or its tests.
@@ -54,6 +55,7 @@ pub struct Baseline {
 }
 
 /// What a unit is.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum UnitKind {
     /// A thread.
@@ -63,6 +65,7 @@ pub enum UnitKind {
 }
 
 /// A thread or a test.
+#[doc(hidden)]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unit {
     /// Which of them.
@@ -78,6 +81,7 @@ pub struct Unit {
 }
 
 /// Consecutive calls of one shape.
+#[doc(hidden)]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OutlinedCall {
     /// 1 for outermost calls.

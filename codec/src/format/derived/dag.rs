@@ -105,6 +105,7 @@ const GIVEN_UP: u64 = u64::MAX;
 const LEVEL: i32 = 6;
 
 /// The content of a file.
+#[doc(hidden)]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DagFile {
     /// The thread.
@@ -118,6 +119,7 @@ pub struct DagFile {
 }
 
 /// All shapes, and all roots.
+#[doc(hidden)]
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct DagBody {
     /// How many shapes there are.
@@ -129,6 +131,7 @@ pub struct DagBody {
 }
 
 /// How a method was left; or a break, which is no method.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Head {
     /// It returned.
@@ -144,6 +147,7 @@ pub enum Head {
 }
 
 /// Some of the calls that a call makes.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StoredRun {
     /// How many shapes before this one the called one is, and the number of calls. Neither is 0.
@@ -153,6 +157,7 @@ pub enum StoredRun {
 }
 
 /// What is outermost.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StoredRoot {
     /// A shape, and the number of calls.
@@ -204,6 +209,7 @@ impl DagFile {
 }
 
 /// The most bytes of a body of a thread with this many bytes of events.
+#[doc(hidden)]
 #[must_use]
 pub fn most_body_bytes(events: u64) -> u64 {
     events.saturating_mul(LARGEST_BODY).clamp(SMALLEST_LIMIT, MAX_BODY_BYTES)
@@ -271,6 +277,7 @@ impl DagBody {
 }
 
 /// Reads a body: for each shape its head, and then its runs; then the roots.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct BodyReader<'a>(&'a [u8]);
 

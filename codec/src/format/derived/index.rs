@@ -66,6 +66,7 @@ pub const VERSION: u64 = 2;
 pub const ENTRY_BYTES: usize = 4 * size_of::<u64>();
 
 /// An interval of a thread file.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct IntervalSums {
     /// Bytes of the file.
@@ -79,6 +80,7 @@ pub struct IntervalSums {
 }
 
 /// The content of an index file.
+#[doc(hidden)]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct IndexFile {
     /// The thread of the file.

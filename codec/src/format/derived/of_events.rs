@@ -55,6 +55,7 @@ const WORD_BYTES: usize = 8;
 const COMMON_WORDS: usize = 7;
 
 /// What identifies the bytes of which something is stored.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Fingerprint {
     /// How many there are.
@@ -64,6 +65,7 @@ pub struct Fingerprint {
 }
 
 /// Where the pieces of the sample of this many bytes are.
+#[doc(hidden)]
 pub fn sample(covered: u64) -> impl Iterator<Item = Range<u64>> {
     let whole = covered < SAMPLES * SAMPLE_BYTES;
     let pieces = if whole { 1 } else { SAMPLES };

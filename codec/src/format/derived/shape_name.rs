@@ -88,8 +88,8 @@ impl ShapeName {
 }
 
 /// What has a shape, for its name.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[expect(missing_docs, reason = "they are described above")]
 pub enum Named {
     Returned(MethodKey),
     Unwound(MethodKey),
@@ -122,19 +122,20 @@ impl Named {
 }
 
 /// The hash of the name of a method.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct MethodKey(u128);
 
 impl MethodKey {
     /// Of a method with a name.
     #[must_use]
-    pub fn new(class: &str, name: &str, descriptor: &str) -> Self {
+    pub(crate) fn new(class: &str, name: &str, descriptor: &str) -> Self {
         Self::of(&ids::key(class, name, descriptor))
     }
 
     /// Of a method with this text as its key.
     #[must_use]
-    pub fn of(key: &str) -> Self {
+    pub(crate) fn of(key: &str) -> Self {
         Self(XxHash3_128::oneshot(key.as_bytes()))
     }
 
@@ -146,6 +147,7 @@ impl MethodKey {
 }
 
 /// Whether the order counts in which a call made others.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum CallOrder {
     /// Calls in another order have another name.
@@ -156,6 +158,7 @@ pub enum CallOrder {
 }
 
 /// Computes names of shapes, one after the other.
+#[doc(hidden)]
 #[derive(Debug, Default)]
 pub struct Namer {
     bytes: Vec<u8>,
@@ -222,6 +225,7 @@ impl Namer {
 }
 
 /// The first digits of a name.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NamePrefix {
     value: u128,

@@ -40,6 +40,7 @@ const RECORDED: &str = "recorded ";
 const UNORDERED: &str = "unordered";
 
 /// What the tests of a run did.
+#[doc(hidden)]
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct TestLock {
     /// Whether the order of calls counts.
@@ -51,6 +52,7 @@ pub struct TestLock {
 }
 
 /// What a test did.
+#[doc(hidden)]
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct LockedTest {
     /// The name of the test.
@@ -62,6 +64,7 @@ pub struct LockedTest {
 }
 
 /// Why a text is not a lock.
+#[doc(hidden)]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NotALock {
     /// The first line is another one.

@@ -62,6 +62,7 @@ pub const CLASS: &str = "<class>";
 pub const FIELD: &str = "<field>";
 
 /// Appends the line for one method to `out`, LF included.
+#[doc(hidden)]
 pub fn encode_line(key: &str, id: MethodId, out: &mut String) {
     if key.starts_with('#') {
         out.push('\\');
@@ -86,6 +87,7 @@ pub fn encode_line(key: &str, id: MethodId, out: &mut String) {
 ///
 /// # Errors
 /// The line has no `=`, or no number within the limits after the last one.
+#[doc(hidden)]
 pub fn decode_line(line: &str) -> Result<Option<(Cow<'_, str>, MethodId)>, Undecoded> {
     if line.is_empty() || line.starts_with('#') {
         return Ok(None);
@@ -125,6 +127,7 @@ fn unescape(key: &str) -> Cow<'_, str> {
 }
 
 /// The key of a method: its identity within a trace.
+#[doc(hidden)]
 #[must_use]
 pub fn key(class: &str, name: &str, descriptor: &str) -> String {
     format!("{class}#{name}{descriptor}")

@@ -24,6 +24,7 @@ const EXIT: &str = "{\"e\":\"exit\"}";
 const ENTER: &str = "{\"e\":\"enter\",\"method\":";
 
 /// Appends the lines of one record to `out`.
+#[doc(hidden)]
 pub fn encode(record: Record, out: &mut Vec<u8>) {
     match record {
         Record::Enter(method) => {
@@ -39,6 +40,7 @@ pub fn encode(record: Record, out: &mut Vec<u8>) {
 }
 
 /// Bytes of the lines of one record.
+#[doc(hidden)]
 #[must_use]
 pub const fn encoded_bytes(record: Record) -> u64 {
     match record {
@@ -64,6 +66,7 @@ struct Line<'a> {
 ///
 /// # Errors
 /// The line is not one of the two objects, or the id is above the limit.
+#[doc(hidden)]
 pub fn decode_line(line: &str) -> Result<Option<Record>, Undecoded> {
     // Nearly all lines are as `encode` writes them.
     if line == EXIT {

@@ -207,6 +207,7 @@ mod nanoseconds {
 }
 
 /// Returns the id of this start of the system; `None` where the system does not provide it.
+#[doc(hidden)]
 #[must_use]
 pub fn boot_id() -> Option<String> {
     let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
@@ -267,6 +268,7 @@ impl Timing {
     }
 
     /// The time between two samples, where it is known.
+    #[doc(hidden)]
     #[must_use]
     pub fn period(self) -> Option<Duration> {
         match self {
@@ -409,7 +411,7 @@ impl Totals {
 
     /// With these.
     #[must_use]
-    pub fn plus(&self, others: &Self) -> Self {
+    pub(crate) fn plus(&self, others: &Self) -> Self {
         Self {
             threads: self.threads.saturating_add(others.threads),
             methods: self.methods.saturating_add(others.methods),
@@ -420,6 +422,7 @@ impl Totals {
     }
 
     /// Without these.
+    #[doc(hidden)]
     #[must_use]
     pub fn less(&self, given_up: &Self) -> Self {
         Self {

@@ -54,6 +54,7 @@ use crate::format::instructions::Code;
 use crate::format::roles::MethodRole;
 
 /// One line of `methods.jsonl`.
+#[doc(hidden)]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(from = "FlatLine")]
 pub struct MethodLine {
@@ -90,15 +91,18 @@ pub struct MethodInfo {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parameters: Vec<String>,
     /// Its code, if its instructions are recorded.
+    #[doc(hidden)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<Box<Code>>,
     /// The interface that a method of a proxy implements.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interface: Option<Box<str>>,
     /// What the method is to presets.
+    #[doc(hidden)]
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub roles: Box<[MethodRole]>,
     /// Lines of the method that come from other code.
+    #[doc(hidden)]
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub inlined: Box<[Inlined]>,
     /// The version of the method.
@@ -107,6 +111,7 @@ pub struct MethodInfo {
 }
 
 /// Lines of other code that a compiler copied into a method.
+#[doc(hidden)]
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(from = "(u16, u16, u32, String)", into = "(u16, u16, u32, String)")]
 pub struct Inlined {
@@ -367,12 +372,14 @@ const FLAGS: [(u32, &str); 12] = [
 ];
 
 /// The access flags of a method (JVMS §4.6) by name.
+#[doc(hidden)]
 #[must_use]
 pub fn flag_names(access: u32) -> Vec<Cow<'static, str>> {
     FLAGS.iter().filter(|(bit, _)| access & bit != 0).map(|(_, name)| (*name).into()).collect()
 }
 
 /// The access flags of a method as a number, of those with a name.
+#[doc(hidden)]
 #[must_use]
 pub fn access_of(flags: &[Cow<'static, str>]) -> u32 {
     let bit = |flag: &Cow<'_, str>| FLAGS.iter().find(|(_, name)| name == flag).map(|(bit, _)| bit);

@@ -45,6 +45,7 @@ use serde::{Deserialize, Serialize};
 use crate::format::values::Role;
 
 /// What a method is to a preset.
+#[doc(hidden)]
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct MethodRole(Box<Parts>);
 
@@ -57,6 +58,7 @@ struct Parts {
 }
 
 /// What a call is to a preset.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum PresetRole {
@@ -99,6 +101,7 @@ pub enum PresetRole {
 }
 
 /// Where a text is.
+#[doc(hidden)]
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum TextSource {
     /// A value of the call, and the names of the fields that lead to it.
@@ -108,6 +111,7 @@ pub enum TextSource {
 }
 
 /// A value of a call.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ValueSource {
     /// `this`

@@ -42,6 +42,7 @@ use serde::{Deserialize, Serialize};
 use crate::ThreadId;
 
 /// Of which recording a dump is, and when it was taken.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct DumpHead {
     /// The process id in the manifest.
@@ -53,6 +54,7 @@ pub struct DumpHead {
 }
 
 /// The threads of a JVM at one instant.
+#[doc(hidden)]
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct ThreadDump {
@@ -63,6 +65,7 @@ pub struct ThreadDump {
 }
 
 /// A thread, and what it does.
+#[doc(hidden)]
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct DumpedThread {
@@ -79,6 +82,7 @@ pub struct DumpedThread {
 }
 
 /// A monitor, or another lock.
+#[doc(hidden)]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Lock {
     /// Identifies it in its dump.
@@ -88,6 +92,7 @@ pub struct Lock {
 }
 
 /// What a thread waits for.
+#[doc(hidden)]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Wait {
     /// Nothing: it runs, or is in a system call.

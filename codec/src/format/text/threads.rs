@@ -42,6 +42,7 @@ use serde::{Deserialize, Serialize};
 use crate::ThreadId;
 
 /// One line of `threads.jsonl`.
+#[doc(hidden)]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
 #[non_exhaustive]

@@ -309,8 +309,10 @@ pub struct CallValue {
     /// What is accessed, if it is an access.
     pub place: Option<Box<Place>>,
     /// The exception, if it is the message of one that reached a handler.
+    #[doc(hidden)]
     pub handled: Option<Box<Handled>>,
     /// The wait, if it is the time at which one began.
+    #[doc(hidden)]
     pub wait: Option<Box<BegunWait>>,
     /// For an argument, the version of the method, from which readers get the name of the parameter. Not part of the bytes.
     pub version: u16,
@@ -328,6 +330,7 @@ pub struct Place {
 }
 
 /// An exception that reached a handler.
+#[doc(hidden)]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Handled {
     /// The line in which the handler begins, if it is known.
@@ -341,6 +344,7 @@ pub struct Handled {
 }
 
 /// A wait that begins.
+#[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BegunWait {
     /// How the thread waits.
@@ -400,6 +404,7 @@ const ROLE_SHIFT: u32 = 4;
 
 impl Role {
     /// The first two bytes of such a value, without its type.
+    #[doc(hidden)]
     #[must_use]
     pub const fn head(self) -> [u8; 2] {
         match self {
@@ -427,6 +432,7 @@ impl Role {
     }
 
     /// What the first two bytes of a value say; `None` if there is no such role.
+    #[doc(hidden)]
     #[must_use]
     pub const fn of([first, number]: [u8; 2]) -> Option<Self> {
         Some(match (first >> ROLE_SHIFT, number) {
@@ -455,6 +461,7 @@ impl Role {
     }
 
     /// Whether it is that of an access.
+    #[doc(hidden)]
     #[must_use]
     pub const fn is_access(self) -> bool {
         matches!(self, Self::Read | Self::Write)
@@ -464,7 +471,7 @@ impl Role {
 impl Primitive {
     /// The number of its type.
     #[must_use]
-    pub const fn kind(self) -> u8 {
+    pub(crate) const fn kind(self) -> u8 {
         match self {
             Self::Boolean(_) => kind::BOOLEAN,
             Self::Byte(_) => kind::BYTE,
@@ -518,18 +525,21 @@ const INVALID: Undecoded = Undecoded::Invalid("a value with its role");
 
 impl CallValue {
     /// A value that is no access.
+    #[doc(hidden)]
     #[must_use]
     pub const fn new(role: Role, value: Value) -> Self {
         Self { role, value, place: None, handled: None, wait: None, version: 0 }
     }
 
     /// An exception that reached a handler, with its message.
+    #[doc(hidden)]
     #[must_use]
     pub fn handled(handled: Handled, message: Value) -> Self {
         Self { handled: Some(Box::new(handled)), ..Self::new(Role::Handled, message) }
     }
 
     /// Returns the version of the call, if this value has that role.
+    #[doc(hidden)]
     #[must_use]
     pub const fn as_version(&self) -> Option<u16> {
         match (self.role, &self.value) {
@@ -542,6 +552,7 @@ impl CallValue {
     }
 
     /// Appends the value.
+    #[doc(hidden)]
     pub fn encode(&self, bytes: &mut Vec<u8>) {
         if let Some(Place { field, object, index }) = self.place.as_deref() {
             let number = |number: i32| Value::Primitive(Primitive::Int(number));
@@ -563,6 +574,7 @@ impl CallValue {
     ///
     /// # Errors
     /// There is no whole value. The bytes stay as they are, or are shortened by what belongs to no value.
+    #[doc(hidden)]
     pub fn decode(bytes: &mut &[u8]) -> Result<Self, Undecoded> {
         let mut parts = Parts::default();
         let mut rest = *bytes;

@@ -212,6 +212,7 @@ impl<R: Read> FlowReader<R> {
     ///
     /// # Errors
     /// As those of [`visit_some`](ReadRecords::visit_some).
+    #[doc(hidden)]
     pub fn visit_repeats<V: VisitRepeats>(
         &mut self,
         end: Option<Offset>,

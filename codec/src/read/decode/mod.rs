@@ -7,11 +7,15 @@ mod repeats;
 mod source;
 mod visit;
 
-pub use self::canonical::CanonicalLen;
 pub(crate) use self::flow::AtHand;
 pub use self::flow::FlowReader;
-pub use self::marks::Marks;
-pub use self::repeats::{Repeats, VisitRepeats};
 pub(crate) use self::source::RECORDS_AT_ONCE;
 pub use self::source::{ReadRecords, Tail};
 pub use self::visit::Visit;
+
+#[doc(hidden)]
+pub use self::{
+    canonical::CanonicalLen,
+    marks::Marks,
+    repeats::{Repeats, VisitRepeats},
+};

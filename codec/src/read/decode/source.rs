@@ -88,6 +88,7 @@ pub trait ReadRecords {
 
     /// How many of the records so far flow would have written otherwise: exit runs in several records,
     /// numbers with superfluous bytes. Records that were passed on together may be missing in this count.
+    #[doc(hidden)]
     fn non_canonical(&self) -> u64 {
         0
     }

@@ -11,6 +11,7 @@ impl ThreadFile {
     ///
     /// # Errors
     /// The marks cannot be read.
+    #[doc(hidden)]
     pub fn offset_at(&self, at_ns: u64) -> Result<Option<Offset>> {
         let Some(mut marks) = self.marks()? else { return Ok(None) };
         let mut last = Offset::default();

@@ -14,6 +14,7 @@ impl ThreadFile {
     ///
     /// # Errors
     /// Their file cannot be opened.
+    #[doc(hidden)]
     pub fn marks(&self) -> Result<Option<Marks<StoredBytes>>> {
         if self.format != EventFormat::Binary {
             return Ok(None);
@@ -63,6 +64,7 @@ impl ThreadFile {
     ///
     /// # Errors
     /// The marks cannot be read, or the file does not reach to those in the journal.
+    #[doc(hidden)]
     pub fn marks_splice(&self) -> Result<Option<(u64, Vec<u8>)>> {
         let open = self.open.as_deref().map(OpenChunk::marks).filter(|open| !open.is_empty());
         let (Some(open), Some(mut marks)) = (open, self.marks()?) else { return Ok(None) };

@@ -26,6 +26,7 @@ pub(crate) struct Moments {
 impl Clock {
     /// How much time has passed when the record that is being passed on happened, since the recording began, or for CPU
     /// time since the thread began.
+    #[doc(hidden)]
     #[must_use]
     #[inline]
     pub fn now(&self, axis: TimeAxis) -> Elapsed {
@@ -37,6 +38,7 @@ impl Clock {
 
     /// The number of the current interval between two marks: the time is the same as long as this is. No two intervals have
     /// the same number, not even of different threads.
+    #[doc(hidden)]
     #[must_use]
     #[inline(always)]
     pub fn interval(&self) -> u64 {
@@ -60,11 +62,13 @@ impl Clock {
     }
 
     /// Begins a thread.
+    #[doc(hidden)]
     pub fn begin_thread(&self) {
         self.begin(TimeInterval::default());
     }
 
     /// Begins an interval.
+    #[doc(hidden)]
     pub fn begin(&self, TimeInterval { wall, cpu }: TimeInterval) {
         self.set(Moments { wall, cpu, interval: self.interval.get() + 1 });
     }

@@ -9,4 +9,6 @@ mod visitor;
 
 pub use self::clock::Clock;
 pub use self::limits::TimeLimits;
+
+#[doc(hidden)]
 pub use self::visitor::Pass;

@@ -32,6 +32,7 @@ impl ThreadFile {
     ///
     /// # Errors
     /// The events cannot be opened.
+    #[doc(hidden)]
     pub fn pass<'a, V: Visit>(
         &self,
         selection: &'a Selection,
@@ -46,6 +47,7 @@ impl ThreadFile {
     ///
     /// # Errors
     /// The events cannot be opened.
+    #[doc(hidden)]
     pub fn timed_pass<'a, V: Visit>(
         &self,
         selection: &'a Selection,

@@ -6,6 +6,11 @@ mod ranges;
 mod recent;
 mod selection;
 
-pub use self::content::{Content, ContentReader};
 pub use self::events::Events;
-pub use self::selection::{Filtered, Selection, ShownFrames};
+pub use self::selection::Selection;
+
+#[doc(hidden)]
+pub use self::{
+    content::{Content, ContentReader},
+    selection::{Filtered, ShownFrames},
+};

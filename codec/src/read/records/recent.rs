@@ -16,6 +16,7 @@ impl ThreadFile {
     ///
     /// # Errors
     /// The file cannot be read, or is damaged there.
+    #[doc(hidden)]
     pub fn recent_calls(&self, bytes: u64) -> Result<BTreeMap<MethodId, u64>> {
         let content = Content::open(self)?;
         let Some(from) = self.recent_record(&content, bytes)? else { return Ok(BTreeMap::new()) };
@@ -33,6 +34,7 @@ impl ThreadFile {
     ///
     /// # Errors
     /// The file cannot be read.
+    #[doc(hidden)]
     pub fn recent_record(&self, content: &Content, bytes: u64) -> Result<Option<Offset>> {
         let from = Offset::new(content.len().saturating_sub(bytes));
         if from.get() == 0 {

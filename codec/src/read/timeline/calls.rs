@@ -81,6 +81,7 @@ impl<'a> Timeline<'a> {
     }
 
     /// Turns events into calls, with the accesses to fields and elements that `keep` chooses among their values.
+    #[doc(hidden)]
     #[must_use]
     pub fn calls_with(self, keep: &'a dyn KeepAccesses) -> Calls<'a> {
         Calls { keep: Some(keep), ..self.calls() }
@@ -95,6 +96,7 @@ impl<'a> Calls<'a> {
     }
 
     /// Returns the position, time and number of calls of the exit that ended the call which was returned last.
+    #[doc(hidden)]
     #[must_use]
     pub const fn left_at(&self) -> Stamp {
         let CallStack { position, end: time, calls, .. } = self.stack;

@@ -204,6 +204,7 @@ pub trait VisitTimeline {
 
 impl TimelineEvent {
     /// Passes it to a visitor. Returns what the visitor does: whether to continue.
+    #[doc(hidden)]
     #[inline(always)]
     pub fn visit(self, visitor: &mut impl VisitTimeline) -> bool {
         let Self { position, time, calls, number, kind } = self;

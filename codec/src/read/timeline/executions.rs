@@ -111,7 +111,12 @@ impl<'m> Executions<'m> {
     }
 
     /// Adds that a method is entered, like [`push`](Self::push).
-    pub fn enter(&mut self, method: MethodId, time: When, to: &mut impl FnMut(Executed<'m>)) {
+    pub(crate) fn enter(
+        &mut self,
+        method: MethodId,
+        time: When,
+        to: &mut impl FnMut(Executed<'m>),
+    ) {
         self.finish(to);
         let versions = self.methods.get(method).into_iter().flat_map(Method::versions);
         let code = { versions }.find_map(|info| info.code.as_deref());
@@ -121,7 +126,7 @@ impl<'m> Executions<'m> {
     }
 
     /// Adds that frames are left, like [`push`](Self::push).
-    pub fn exit(
+    pub(crate) fn exit(
         &mut self,
         count: NonZeroU64,
         is_unwound: bool,

@@ -39,6 +39,7 @@ impl ThreadFile {
     ///
     /// # Errors
     /// As those of [`timeline`](Self::timeline).
+    #[doc(hidden)]
     pub fn timeline_without_marks(&self) -> Result<Timeline<'static>> {
         Ok(Timeline::new(self.events()?, Known::nothing()))
     }
@@ -129,6 +130,7 @@ impl<'a> Timeline<'a> {
     }
 
     /// Adds the samples of the thread.
+    #[doc(hidden)]
     #[must_use]
     pub fn with_samples(mut self, samples: &'a StackSamples, thread: ThreadId) -> Self {
         let by_time = self.known.is_from_start();
@@ -167,6 +169,7 @@ impl<'a> Timeline<'a> {
     }
 
     /// Numbers calls from this many on, where the timeline does not begin with the thread.
+    #[doc(hidden)]
     #[must_use]
     pub fn counting_from(self, calls: u64) -> Self {
         Self { calls, ..self }
@@ -190,6 +193,7 @@ impl<'a> Timeline<'a> {
     /// or continue after them are cut there. An event without a known time counts as one at `start_ns`.
     ///
     /// Calls are held back until they are long enough.
+    #[doc(hidden)]
     #[must_use]
     pub fn limit(mut self, limits: TimeLimits, start_ns: u64) -> Self {
         let limit = || Box::new(Limit::new(limits, start_ns));
@@ -198,6 +202,7 @@ impl<'a> Timeline<'a> {
     }
 
     /// Lets no estimate be earlier than `latest_ns`, the estimate for an earlier event which was read before.
+    #[doc(hidden)]
     #[must_use]
     pub fn not_before(mut self, latest_ns: u64) -> Self {
         self.known.begin_at(latest_ns);
@@ -206,6 +211,7 @@ impl<'a> Timeline<'a> {
 
     /// Position, time and number of calls of the last event that was read, left out or not. At the end, with
     /// calls still open: the time up to which the thread is known to have run.
+    #[doc(hidden)]
     #[must_use]
     pub fn now(&self) -> Stamp {
         let time = self.stages.limit.as_ref().map_or(self.now, |limit| limit.cut(self.now));
@@ -213,6 +219,7 @@ impl<'a> Timeline<'a> {
     }
 
     /// Returns whether the timeline ended at the end of its limits, before the end of the thread.
+    #[doc(hidden)]
     #[must_use]
     pub fn is_past_end(&self) -> bool {
         self.progress == Progress::PastEnd

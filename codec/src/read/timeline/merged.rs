@@ -340,18 +340,21 @@ impl Latest {
 
 impl Trace {
     /// Returns whether the events of all threads have sequence numbers.
+    #[doc(hidden)]
     #[must_use]
     pub fn has_numbers(&self) -> bool {
         self.manifest.as_ref().is_some_and(|manifest| manifest.order == Order::Total)
     }
 
     /// Reads all threads in one order: that of their sequence numbers, or else as far as their times show it.
+    #[doc(hidden)]
     #[must_use]
     pub fn merged(&self) -> Merged<'_> {
         self.merged_from((0..self.files.len()).map(|thread| (thread, Offset::default())))
     }
 
     /// The same for some threads, each given as an index of [`files`](Self::files), from a record on.
+    #[doc(hidden)]
     #[must_use]
     pub fn merged_from(&self, threads: impl IntoIterator<Item = (usize, Offset)>) -> Merged<'_> {
         let is_numbered = self.has_numbers();

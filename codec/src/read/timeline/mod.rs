@@ -32,14 +32,21 @@ mod test_runs;
 mod values;
 mod visit;
 
-pub use self::ahead::{CallTimes, Lookahead};
-pub use self::calls::{Call, CallStack, Calls, KeepAccesses};
+pub use self::ahead::CallTimes;
+pub use self::calls::{Call, Calls};
 pub use self::event::{
-    EventKind, HandledException, Stamp, TimelineEvent, Unwound, VisitTimeline, Visited, WaitEvent,
-    WaitedFor, When,
+    EventKind, HandledException, TimelineEvent, Unwound, WaitEvent, WaitedFor, When,
 };
-pub use self::executions::{Executed, Executions, Operands, This};
 pub use self::merge::Timeline;
-pub use self::merged::{EventsOfThread, Merged, MergedItem, MergedState, Turn};
-pub use self::moments::Moments;
-pub use self::test_runs::{TestRun, TestsOfThread};
+pub use self::test_runs::TestRun;
+
+#[doc(hidden)]
+pub use self::{
+    ahead::Lookahead,
+    calls::{CallStack, KeepAccesses},
+    event::{Stamp, VisitTimeline, Visited},
+    executions::{Executed, Executions, Operands, This},
+    merged::{EventsOfThread, Merged, MergedItem, MergedState, Turn},
+    moments::Moments,
+    test_runs::TestsOfThread,
+};

@@ -16,6 +16,7 @@ pub struct Moments {
 
 impl ThreadFile {
     /// Opens the times of the thread.
+    #[doc(hidden)]
     #[must_use]
     pub fn moments(&self) -> Moments {
         Moments { known: Known::open(self, Offset::default()), last: None }

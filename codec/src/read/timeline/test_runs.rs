@@ -33,6 +33,7 @@ pub struct TestRun {
     /// Threads that began while this test, and no other, was running, did nothing after it and ran no test of their own: their
     /// work counts as the test's.
     /// Whether a thread has ended does not matter, because that is up to the scheduler: a pool may be shut down, or not.
+    #[doc(hidden)]
     pub helpers: Vec<ThreadId>,
 }
 

@@ -21,6 +21,7 @@ const AT_ONCE: usize = 1 << 12;
 
 impl Timeline<'_> {
     /// Passes the remaining events to a visitor, until it stops. Damage is skipped.
+    #[doc(hidden)]
     pub fn visit(&mut self, visitor: &mut impl VisitTimeline) {
         while matches!(self.visit_some(visitor), Ok(Visited::Some) | Err(_)) {}
     }
@@ -29,6 +30,7 @@ impl Timeline<'_> {
     ///
     /// # Errors
     /// The events are damaged. The events before were passed, and more may follow.
+    #[doc(hidden)]
     pub fn visit_some(&mut self, visitor: &mut impl VisitTimeline) -> Result<Visited> {
         self.known.forget_number();
         if self.stages.is_empty() && self.ready.is_empty() && !self.visit_quiet(visitor) {

@@ -44,6 +44,7 @@ impl Trace {
     ///
     /// # Errors
     /// It cannot be read, or violates the format.
+    #[doc(hidden)]
     pub fn manifest_of(dir: &Path) -> Result<Option<Manifest>> {
         read_manifest(Place::of(dir)?.text(StreamKind::Manifest))
     }
@@ -149,6 +150,7 @@ impl Trace {
     ///
     /// # Errors
     /// It is not a container, or one of a newer format version.
+    #[doc(hidden)]
     pub fn from_file(file: File, name: impl AsRef<Path>) -> Result<Self> {
         let container = Arc::new(Container::open(file, name.as_ref())?);
         let mut damage = container.damage();
@@ -227,6 +229,7 @@ impl Trace {
     }
 
     /// How many bytes of lines of threads only the journal has.
+    #[doc(hidden)]
     #[must_use]
     pub fn lines_in_journal(&self) -> u64 {
         self.place.unwritten_lines()
@@ -238,6 +241,7 @@ impl Trace {
     }
 
     /// Returns whether the trace has the file of this kind, wherever its bytes are.
+    #[doc(hidden)]
     #[must_use]
     pub fn has_text(&self, kind: StreamKind) -> bool {
         self.text(kind).is_ok_and(|text| text.is_some())
@@ -248,6 +252,7 @@ impl Trace {
     ///
     /// # Errors
     /// A file cannot be read.
+    #[doc(hidden)]
     pub fn verify_blocks(&self, mut progress: impl FnMut(u64)) -> Result<Vec<Error>> {
         let mut containers: Vec<&Arc<Container>> = self.place.container().into_iter().collect();
         let of_threads = self.files.iter().filter_map(|file| file.container.as_ref());
@@ -260,18 +265,21 @@ impl Trace {
     }
 
     /// Returns whether it has several files, of which the first ones may have been removed.
+    #[doc(hidden)]
     #[must_use]
     pub fn has_parts(&self) -> bool {
         self.place.container().is_some_and(|container| container.has_parts())
     }
 
     /// Returns whether it is a file without an end, because its JVM was killed or still records.
+    #[doc(hidden)]
     #[must_use]
     pub fn is_unfinished_file(&self) -> bool {
         self.place.container().is_some_and(|container| !container.is_finished)
     }
 
     /// Returns the parts of the trace that are not read, because its first file has all events.
+    #[doc(hidden)]
     #[must_use]
     pub fn unused_parts(&self) -> Vec<PathBuf> {
         match self.place.container() {
@@ -285,6 +293,7 @@ impl Trace {
 
     /// Returns files that have the names of parts or journals of the trace, but belong to another recording: they are not
     /// read.
+    #[doc(hidden)]
     #[must_use]
     pub fn foreign_files(&self) -> Vec<PathBuf> {
         let [_, mut foreign] = self.place.container().map(Container::beside).unwrap_or_default();
@@ -294,6 +303,7 @@ impl Trace {
     }
 
     /// Returns the files that have what is not yet in the others, by what they are called in the trace.
+    #[doc(hidden)]
     #[must_use]
     pub fn journal_files(&self) -> Vec<(&'static str, PathBuf)> {
         let [own, _] = self.journals();
@@ -323,6 +333,7 @@ impl Trace {
     }
 
     /// The bytes of the file, and of its parts; `None` for a directory.
+    #[doc(hidden)]
     #[must_use]
     pub fn file_bytes(&self) -> Option<u64> {
         self.place.container().map(|container| container.file_bytes())
@@ -330,6 +341,7 @@ impl Trace {
 
     /// What was removed because newer events were kept. If nothing says how many threads had ended before, they do not
     /// count.
+    #[doc(hidden)]
     #[must_use]
     pub fn given_up(&self) -> Totals {
         let end = self.manifest.as_ref().and_then(|manifest| manifest.end.as_ref());
@@ -346,6 +358,7 @@ impl Trace {
     }
 
     /// Bytes of an unfinished block at the end of the file: the process was killed while it wrote.
+    #[doc(hidden)]
     #[must_use]
     pub fn unfinished_block(&self) -> u64 {
         self.place.container().map_or(0, |container| container.unfinished)
@@ -387,6 +400,7 @@ impl Trace {
     ///
     /// # Errors
     /// The file cannot be read.
+    #[doc(hidden)]
     pub fn thread_dump(&self) -> Result<Option<ThreadDump>> {
         let path = self.file(names::THREAD_DUMP);
         let io_error = |source| Error::Io { path: path.clone(), source };
@@ -403,6 +417,7 @@ impl Trace {
     }
 
     /// How many threads have a part of their events in the journal, and how many events that are.
+    #[doc(hidden)]
     #[must_use]
     pub fn in_journal(&self) -> (u64, u64) {
         let chunks = self.files.iter().filter_map(|file| file.open.as_deref());
@@ -429,6 +444,7 @@ impl ThreadFile {
     ///
     /// # Errors
     /// The marks cannot be opened. If they are damaged, those before count.
+    #[doc(hidden)]
     pub fn has_unwound(&self) -> Result<bool> {
         let Some(mut marks) = self.marks()? else { return Ok(false) };
         while let Ok(Some((_, mark))) = marks.next_mark() {

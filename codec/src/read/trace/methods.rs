@@ -36,12 +36,14 @@ impl Method {
     }
 
     /// Returns further class loaders that define the same class and method.
+    #[doc(hidden)]
     #[must_use]
     pub fn other_loaders(&self) -> &[String] {
         &self.other_loaders
     }
 
     /// Returns whether the method has a line in `ids.properties`.
+    #[doc(hidden)]
     #[must_use]
     pub fn has_key(&self) -> bool {
         self.has_key
@@ -49,18 +51,21 @@ impl Method {
 
     /// Returns whether the method has a line in `methods.jsonl`. Methods of a reused mapping that were not called in this run
     /// have none.
+    #[doc(hidden)]
     #[must_use]
     pub fn is_described(&self) -> bool {
         self.is_described
     }
 
     /// Returns all versions of the method, version 0 first.
+    #[doc(hidden)]
     pub fn versions(&self) -> impl Iterator<Item = &MethodInfo> {
         let others = self.other_versions.iter().flat_map(|others| others.values());
         std::iter::once(&self.info).chain(others)
     }
 
     /// Returns a version of the method; another one if there is none with this number.
+    #[doc(hidden)]
     #[must_use]
     pub fn version(&self, number: u16) -> &MethodInfo {
         let others = self.other_versions.as_ref().filter(|_| number != self.info.version);
@@ -167,11 +172,13 @@ impl NamesRead {
 
 impl Methods {
     /// Lets their [names](crate::MethodNames) be those of the class files, which compilers have made of those in the source.
+    #[doc(hidden)]
     pub fn show_raw_names(&mut self) {
         self.has_raw_names = true;
     }
 
     /// Whether names are shown as they are in class files.
+    #[doc(hidden)]
     #[must_use]
     pub fn has_raw_names(&self) -> bool {
         self.has_raw_names
@@ -313,17 +320,20 @@ impl Methods {
     }
 
     /// A field that values are of.
+    #[doc(hidden)]
     #[must_use]
     pub fn field(&self, id: MethodId) -> Option<&Field> {
         self.fields.get(&id)
     }
 
     /// Returns all fields that recorded values belong to.
+    #[doc(hidden)]
     pub fn fields(&self) -> impl Iterator<Item = &Field> {
         self.fields.values()
     }
 
     /// Returns whether values are of fields.
+    #[doc(hidden)]
     #[must_use]
     pub fn have_fields(&self) -> bool {
         !self.fields.is_empty()
@@ -335,6 +345,7 @@ impl Methods {
     }
 
     /// Adds a method, or replaces the one with this id.
+    #[doc(hidden)]
     pub fn insert(&mut self, id: MethodId, info: MethodInfo) {
         let method = Method { info, is_described: true, ..Method::default() };
         if self.by_id.last().is_none_or(|(last, _)| *last < id) {
@@ -361,6 +372,7 @@ impl Methods {
     }
 
     /// The key of a method in the names of shapes.
+    #[doc(hidden)]
     #[must_use]
     pub fn key(&self, id: MethodId) -> MethodKey {
         match self.get(id).map(|method| &method.info) {
@@ -370,6 +382,7 @@ impl Methods {
     }
 
     /// The key of a method in the names of behaviours; `None` if its calls are not part of them.
+    #[doc(hidden)]
     #[must_use]
     pub fn stable_key(&self, id: MethodId) -> Option<MethodKey> {
         match self.get(id).map(|method| &method.info) {
@@ -388,6 +401,7 @@ impl Methods {
 
     /// How many methods the recorded program met, without those of a reused mapping that it did not. All, if
     /// the files do not distinguish them.
+    #[doc(hidden)]
     #[must_use]
     pub fn met(&self) -> usize {
         match self.by_id.iter().filter(|(_, method)| method.is_described).count() {

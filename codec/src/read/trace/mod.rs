@@ -11,8 +11,10 @@ mod thread_file;
 mod threads;
 
 pub(crate) use self::methods::Classes;
-pub use self::methods::{Field, Method, Methods};
-pub use self::opened::{JournalReading, Trace};
-pub use self::splice::Splice;
-pub use self::thread_file::{Parts, ThreadFile};
+pub use self::methods::{Method, Methods};
+pub use self::opened::Trace;
+pub use self::thread_file::ThreadFile;
 pub use self::threads::{OpenFrames, Thread, Threads};
+
+#[doc(hidden)]
+pub use self::{methods::Field, opened::JournalReading, splice::Splice, thread_file::Parts};

@@ -58,6 +58,7 @@ impl Trace {
     }
 
     /// Names methods as those of another trace with the same ids.
+    #[doc(hidden)]
     pub fn set_methods(&mut self, methods: Methods) {
         self.methods = methods;
     }
@@ -76,23 +77,27 @@ impl Trace {
     }
 
     /// Takes the threads that are read, to set some of them again, or in another order.
+    #[doc(hidden)]
     #[must_use]
     pub fn take_files(&mut self) -> Vec<ThreadFile> {
         std::mem::take(&mut self.files)
     }
 
     /// Sets the threads that are read.
+    #[doc(hidden)]
     pub fn set_files(&mut self, files: Vec<ThreadFile>) {
         self.files = files;
     }
 
     /// Returns how reading the journal went; `None` if there is none.
+    #[doc(hidden)]
     #[must_use]
     pub fn journal(&self) -> Option<JournalReading> {
         self.journal
     }
 
     /// Returns where a missing journal should be; without it, the trace lacks the last events of its threads.
+    #[doc(hidden)]
     #[must_use]
     pub fn missing_journal(&self) -> Option<&Path> {
         self.missing_journal.as_deref()

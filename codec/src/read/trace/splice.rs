@@ -30,6 +30,7 @@ impl ThreadFile {
     ///
     /// # Errors
     /// The file cannot be read, or differs from the open chunk.
+    #[doc(hidden)]
     pub fn splice(&self) -> Result<Option<Splice>> {
         let Some(open) = &self.open else { return Ok(None) };
         let io_error = |source| Error::Io { path: self.path(), source };
@@ -48,6 +49,7 @@ impl ThreadFile {
     ///
     /// # Errors
     /// None: reading from memory cannot fail.
+    #[doc(hidden)]
     pub fn missing_bytes(&self, splice: Splice) -> io::Result<impl Read + use<>> {
         let mut bytes: Box<dyn Read> = match &self.open {
             Some(open) => open.stored(self.format),

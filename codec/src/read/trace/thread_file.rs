@@ -87,6 +87,7 @@ impl Parts {
 
 impl ThreadFile {
     /// A thread of which only the file is known.
+    #[doc(hidden)]
     pub fn new(id: ThreadId, format: EventFormat, place: impl Into<Arc<Path>>, bytes: u64) -> Self {
         let (open, parts, converted, container, pieces, kept) =
             (None, None, None, None, [const { 0..0 }; 2], None);
@@ -122,12 +123,14 @@ impl ThreadFile {
     }
 
     /// Returns the events that are not in the file yet. If present, only the bytes of the file before the chunk count.
+    #[doc(hidden)]
     #[must_use]
     pub fn open_chunk(&self) -> Option<&OpenChunk> {
         self.open.as_deref()
     }
 
     /// Returns the ranges that are read, if not all.
+    #[doc(hidden)]
     #[must_use]
     pub fn parts(&self) -> Option<&Parts> {
         self.parts.as_deref()
@@ -147,12 +150,14 @@ impl ThreadFile {
     }
 
     /// The file with its marks.
+    #[doc(hidden)]
     #[must_use]
     pub fn marks_path(&self) -> PathBuf {
         self.place.join(names::stream_file(StreamKind::Marks, self.id))
     }
 
     /// Restricts it to ranges, which are called `title`.
+    #[doc(hidden)]
     #[must_use]
     pub fn only(&self, title: &str, ranges: &[Range<Position>]) -> Self {
         Self { parts: Some(Arc::new(Parts::new(title, ranges))), ..self.clone() }
@@ -160,6 +165,7 @@ impl ThreadFile {
 
     /// Returns the thread with its ranges and how many calls of it began before each, so that a timeline numbers calls as in the whole
     /// thread.
+    #[doc(hidden)]
     #[must_use]
     pub fn numbered(&self, calls_before: &[u64]) -> Self {
         let numbered = |parts: &Arc<Parts>| {
@@ -169,12 +175,14 @@ impl ThreadFile {
     }
 
     /// The thread without restriction to ranges.
+    #[doc(hidden)]
     #[must_use]
     pub fn whole(&self) -> Self {
         Self { parts: None, ..self.clone() }
     }
 
     /// Returns whether it has no files of its own, but is in one with other threads.
+    #[doc(hidden)]
     #[must_use]
     pub fn is_shared(&self) -> bool {
         self.container.is_some()
@@ -188,18 +196,21 @@ impl ThreadFile {
     }
 
     /// How its events are stored.
+    #[doc(hidden)]
     #[must_use]
     pub fn format(&self) -> EventFormat {
         self.format
     }
 
     /// How many bytes of its events are in the file.
+    #[doc(hidden)]
     #[must_use]
     pub fn bytes_in_file(&self) -> u64 {
         self.open.as_ref().map_or(self.bytes, |open| open.offset)
     }
 
     /// How many bytes its events take as they are stored, including those of an open chunk once it is stored.
+    #[doc(hidden)]
     #[must_use]
     pub fn stored_bytes(&self) -> u64 {
         let open = self.open.as_ref().map_or(0, |open| open.stored_bytes(self.format));
@@ -207,12 +218,14 @@ impl ThreadFile {
     }
 
     /// How many of these bytes are in the file.
+    #[doc(hidden)]
     #[must_use]
     pub fn stored_in_file(&self) -> u64 {
         self.converted.as_ref().map_or(self.bytes_in_file(), |converted| converted.stored)
     }
 
     /// Where, in the file, the truncated record begins that ends its events, which is at `offset` of them.
+    #[doc(hidden)]
     #[must_use]
     pub fn stored_offset(&self, offset: Offset) -> Offset {
         self.converted.as_ref().map_or(offset, |converted| Offset::new(converted.whole))
@@ -364,12 +377,14 @@ impl ThreadFile {
 
     /// How many bytes at the start of its events were removed, because newer ones were kept, and how many bytes stand for
     /// them: the entries of the frames that are open there.
+    #[doc(hidden)]
     #[must_use]
     pub fn removed_bytes(&self) -> (u64, u64) {
         self.kept.as_deref().map_or((0, 0), Kept::removed)
     }
 
     /// How many of its entries and exits were removed, because newer ones were kept.
+    #[doc(hidden)]
     #[must_use]
     pub fn given_up(&self) -> EventCounts {
         self.kept.as_deref().map_or_else(EventCounts::default, Kept::given_up)
@@ -411,6 +426,7 @@ impl ThreadFile {
     }
 
     /// The file in which readers store what is of this kind.
+    #[doc(hidden)]
     pub fn path_beside(&self, kind: StreamKind) -> PathBuf {
         match &self.container {
             Some(container) if self.is_in_one_file() => {
@@ -436,6 +452,7 @@ impl ThreadFile {
 
     /// What changes when the thread grows: the bytes of its file, the events of its open chunk, and the bytes of its
     /// marks.
+    #[doc(hidden)]
     #[must_use]
     pub fn size(&self) -> (u64, u64, u64) {
         let events = self.open.as_deref().map_or(0, OpenChunk::event_count);

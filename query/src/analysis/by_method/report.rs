@@ -212,7 +212,7 @@ impl Report {
     /// themselves count in another report, to which [`add`](Self::add) adds this one; this one counts the
     /// calls made in them from now on. So a thread can be cut into parts that are read at the same time.
     #[must_use]
-    pub fn continuing(open: &[MethodId]) -> Self {
+    pub(crate) fn continuing(open: &[MethodId]) -> Self {
         let mut report = Self::default();
         for &method in open {
             report.enter(method);
@@ -239,6 +239,7 @@ impl Report {
     }
 
     /// Adds the calls of another report. Frames that are open there count up to here.
+    #[doc(hidden)]
     pub fn add(&mut self, mut other: Self) {
         other.end_thread();
         if self.sums.len() < other.sums.len() {

@@ -32,16 +32,15 @@ struct Sum {
 /// receives records.
 ///
 /// ```no_run
+/// use flow_codec::read::{Clock, Trace};
 /// use flow_query::analysis::TimedReport;
-/// use flow_codec::read::{Clock, Selection, TimeLimits, Trace};
+/// use flow_query::reading::{Selected, add_times};
 ///
 /// let trace = Trace::open("flow-trace")?;
-/// let (all, clock) = (Selection::all(), Clock::default());
+/// let clock = Clock::default();
 /// let mut report = TimedReport::<false>::new(&clock);
 /// for file in trace.files() {
-///     let mut pass = file.timed_pass(&all, TimeLimits::NONE, &clock, &mut report)?;
-///     while pass.visit_some()? {}
-///     report.end_thread();
+///     add_times(file, &Selected::all(), &mut (), &mut report).report(file, &());
 /// }
 /// for row in report.rows() {
 ///     println!("{} ns: {}", row.total, trace.methods().display(row.method));

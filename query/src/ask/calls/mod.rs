@@ -54,7 +54,8 @@ use crate::select::{Select, Selected, ValueCondition, expect_clock, methods};
 /// use flow_query::open::Traces;
 ///
 /// let mut traces = Traces::open("flow-trace")?;
-/// for call in Calls::of("Orders#total").longest().at_most(10).find(&mut traces)? {
+/// let (calls, _) = Calls::of("Orders#total").longest().at_most(10).find(&mut traces, &mut ())?;
+/// for call in calls {
 ///     println!("{} ns in thread {}", call.times.duration_ns, call.thread);
 /// }
 /// # Ok::<(), flow_query::Error>(())
@@ -260,26 +261,32 @@ impl Calls {
         matches!(self.what, What::Shape(_))
     }
 
-    /// Returns all calls that are asked for.
+    /// Returns all calls that are asked for, and whether everything could be read.
     ///
     /// # Errors
     /// A pattern matches nothing, or a trace has no times and the longest calls are asked for.
-    pub fn find(&self, traces: &mut Traces) -> Result<Vec<FoundCall>, Error> {
+    pub fn find(
+        &self,
+        traces: &mut Traces,
+        listener: &mut impl Listener,
+    ) -> Result<(Vec<FoundCall>, Soundness), Error> {
         let search = self.begin(traces)?;
-        let mut found = Vec::new();
+        let (mut found, mut soundness) = (Vec::new(), Soundness::Whole);
         for number in 0..traces.len() {
-            search.read(traces, number, &mut (), |call| {
+            let searched = search.read(traces, number, listener, |call| {
                 found.push(call);
                 Ok::<(), Error>(())
             })?;
+            soundness = soundness.and(searched.soundness);
         }
-        Ok(found)
+        Ok((found, soundness))
     }
 
     /// Selects the threads of traces that are searched, and finds the methods.
     ///
     /// # Errors
     /// A pattern matches nothing, or a trace has no times and the longest calls are asked for.
+    #[doc(hidden)]
     pub fn begin<'a>(&'a self, traces: &mut Traces) -> Result<CallSearch<'a>, Error> {
         self.expect_selectable()?;
         let mut runs = Vec::new();
@@ -489,9 +496,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("ids.properties"), "a.B#main()V=1\n").unwrap();
         std::fs::write(dir.path().join("thread-1.flow"), [0x81, 0x00]).unwrap();
-        let find = |calls: Calls| calls.find(&mut Traces::open(dir.path()).unwrap());
+        let find = |calls: Calls| calls.find(&mut Traces::open(dir.path()).unwrap(), &mut ());
         let main = || Calls::of_method("a.B#main");
-        assert_eq!(find(main()).unwrap().len(), 1);
+        let (found, soundness) = find(main()).unwrap();
+        assert_eq!((found.len(), soundness), (1, Soundness::Whole));
         for calls in [
             main().select(Select::all().include("a.**")),
             main().with_values().select(Select::all().include("a.**")),
@@ -503,5 +511,30 @@ mod tests {
         // Without times, none can be selected by them.
         let select = Select::all().at_least("5ms").unwrap();
         assert!(matches!(find(main().select(select)), Err(Error::NoTimes { .. })));
+    }
+
+    #[test]
+    fn damage_reaches_the_listener_and_the_answer() {
+        #[derive(Default)]
+        struct Heard(std::cell::Cell<u32>);
+        impl Listener for Heard {
+            fn message(&self, _: &str) {}
+            fn damage(&self, _: &flow_codec::Error) {
+                self.0.set(self.0.get() + 1);
+            }
+        }
+
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("ids.properties"), "a.B#main()V=1\n").unwrap();
+        // A number that is larger than any method's between two sound calls.
+        let damaged = [&[0x81, 0x00][..], &[0xff; 12], &[0x00, 0x81, 0x00]].concat();
+        std::fs::write(dir.path().join("thread-1.flow"), damaged).unwrap();
+        for asked in [Calls::of_method("a.B#main"), Calls::of_method("a.B#main").with_values()] {
+            let mut heard = Heard::default();
+            let mut traces = Traces::open(dir.path()).unwrap();
+            let (found, soundness) = asked.find(&mut traces, &mut heard).unwrap();
+            assert_eq!((found.len(), soundness), (2, Soundness::Damaged));
+            assert_eq!(heard.0.get(), 1);
+        }
     }
 }

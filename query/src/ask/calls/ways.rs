@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use flow_codec::MethodId;
 use flow_codec::read::{Selection, Trace};
 
-use crate::dag::{Comparison, Kind, Outcome, ShapeId, Shapes};
+use crate::dag::{Comparison, Kind, Outcome, ShapeId, Shapes, default_words};
 use crate::reading::{CallClock, DurationSum, Listener, Soundness};
 use crate::select::Filter;
 use crate::shapes::{JoinedMethods, JoinedThread, Joiner, Joins};
@@ -45,6 +45,25 @@ pub struct MethodWays {
 }
 
 /// In how many ways methods of a trace ran.
+///
+/// ```no_run
+/// use flow_codec::read::Selection;
+/// use flow_query::ask::Ways;
+/// use flow_query::open::Traces;
+/// use flow_query::select::{Filter, methods};
+///
+/// let traces = Traces::open("flow-trace")?;
+/// let patterns = methods(&["Orders#total".to_owned()], &traces)?;
+/// for trace in &traces {
+///     let asked = Selection::new(trace.methods(), &patterns, &[]);
+///     for method in Ways::find(trace, &Filter::default(), &asked, &mut ()).found {
+///         for way in method.ways {
+///             println!("{} calls {}", way.count, way.outcome.word());
+///         }
+///     }
+/// }
+/// # Ok::<(), flow_query::Error>(())
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Ways {
@@ -63,9 +82,20 @@ pub struct Ways {
 }
 
 impl Ways {
+    /// Finds the ways in which methods of a trace ran, and how long calls in whole threads lasted.
+    pub fn find(
+        trace: &Trace,
+        filter: &Filter,
+        methods: &Selection,
+        listener: &mut impl Listener,
+    ) -> Self {
+        Self::find_within(trace, filter, methods, true, default_words(), listener)
+    }
+
     /// Finds the ways in which methods of a trace ran, in shapes that take at most this many words. With `durations`, also how
     /// long calls in whole threads lasted.
-    pub fn find(
+    #[doc(hidden)]
+    pub fn find_within(
         trace: &Trace,
         filter: &Filter,
         methods: &Selection,

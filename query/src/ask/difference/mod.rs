@@ -161,6 +161,7 @@ impl<'a> Differences<'a> {
     }
 
     /// Compares methods of the first run under the names that they have in the second one.
+    #[doc(hidden)]
     #[must_use]
     pub fn renamed(mut self, renamed: &[Renamed]) -> Self {
         self.renamed.extend_from_slice(renamed);
@@ -168,6 +169,7 @@ impl<'a> Differences<'a> {
     }
 
     /// Compares methods under other names.
+    #[doc(hidden)]
     #[must_use]
     pub fn renaming(mut self, rename: impl Fn(MethodName) -> MethodName + 'a) -> Self {
         self.rename = Some(Arc::new(rename));

@@ -27,6 +27,7 @@ impl RunDifferences {
     /// The last calls of all threads until the first difference, on both sides: at most `most`, the call that differs last. Of
     /// several threads that differ, the first that is not the first thread of its trace counts, so of a test one of its helpers. `None` if
     /// there is one thread only, or if it was not recorded in which order threads ran.
+    #[doc(hidden)]
     #[must_use]
     pub fn turns(&self, runs: [&Traces; 2], most: usize) -> Option<[Vec<ThreadTurn>; 2]> {
         let is_helper = |of: &&DifferingThread| {

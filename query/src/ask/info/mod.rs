@@ -42,6 +42,7 @@ pub struct TraceInfo<'a> {
     /// How many selected threads have calls.
     pub with_calls: u64,
     /// The stored shapes.
+    #[doc(hidden)]
     pub shapes: StoredShapes,
     /// What is known beside calls.
     pub marks: MarkCounts,
@@ -50,6 +51,7 @@ pub struct TraceInfo<'a> {
     /// How many threads have such frames.
     pub open_threads: u64,
     /// The samples of stacks, if there are any.
+    #[doc(hidden)]
     pub samples: Option<SampleCounts>,
     /// The selected threads.
     pub threads: Vec<ThreadInfo<'a>>,
@@ -67,6 +69,7 @@ impl Info {
     }
 
     /// Sorts threads.
+    #[doc(hidden)]
     #[must_use]
     pub fn sorted_by(self, order: ThreadOrder) -> Self {
         Self { order, ..self }

@@ -25,7 +25,8 @@ use crate::select::{Select, Selected, methods, threads_of_test};
 /// use flow_query::ask::RanTests;
 ///
 /// let mut traces = Traces::open("flow-trace")?;
-/// for test in RanTests::all().calling("Orders#total").find(&mut traces)? {
+/// let (tests, _) = RanTests::all().calling("Orders#total").find(&mut traces, &mut ())?;
+/// for test in tests {
 ///     println!("{}", test.run.name);
 /// }
 /// # Ok::<(), flow_query::Error>(())
@@ -96,28 +97,34 @@ impl RanTests {
         self
     }
 
-    /// Returns the tests that are asked for, in the order in which they began.
+    /// Returns the tests that are asked for, in the order in which they began, and whether everything could be read.
     ///
     /// # Errors
     /// A pattern matches nothing.
-    pub fn find(&self, traces: &mut Traces) -> Result<Vec<RanTest>, Error> {
+    pub fn find(
+        &self,
+        traces: &mut Traces,
+        listener: &mut impl Listener,
+    ) -> Result<(Vec<RanTest>, Soundness), Error> {
         let runs = traces.read_tests();
         self.select.tests.expect_in(&runs)?;
         let calling = methods(self.calling.as_slice(), &*traces)?;
-        let mut found = Vec::new();
+        let (mut found, mut soundness) = (Vec::new(), Soundness::Whole);
         for (number, (trace, runs)) in traces.iter().zip(runs).enumerate() {
             let calling = Selection::new(trace.methods(), &calling, &[]);
-            let (tests, _) = self.read(trace, runs, &mut ());
+            let (tests, of_trace) = self.read(trace, runs, listener);
+            soundness = soundness.and(of_trace);
             let is_asked = |test: &RanTest| {
                 calling.is_all() || test.methods.iter().any(|method| calling.contains(*method))
             };
             let tests = tests.into_iter().filter(is_asked);
             found.extend(tests.map(|test| RanTest { trace: number, ..test }));
         }
-        Ok(found)
+        Ok((found, soundness))
     }
 
     /// Reads what the selected tests of a trace called. `runs` are all its tests, in the order in which they began.
+    #[doc(hidden)]
     pub fn read(
         &self,
         trace: &Trace,

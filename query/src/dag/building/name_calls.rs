@@ -87,7 +87,7 @@ impl<'a> NameCalls<'a> {
     }
 
     /// Adds consecutive calls.
-    pub fn add(&mut self, behaviour: Behaviour, count: u64) {
+    pub(crate) fn add(&mut self, behaviour: Behaviour, count: u64) {
         if let Some(frame) = self.frames.get_mut(self.depth - 1) {
             frame.namer.add(behaviour.name, count);
             frame.calls = frame.calls.saturating_add(behaviour.calls.saturating_mul(count));

@@ -95,7 +95,7 @@ enum Step {
 impl Comparison {
     /// Compares two joined shapes: of threads, or of calls of the same method. Finds no more than the first `most` differences.
     #[must_use]
-    pub fn of(shapes: &Shapes, before: ShapeId, after: ShapeId, most: usize) -> Self {
+    pub(crate) fn of(shapes: &Shapes, before: ShapeId, after: ShapeId, most: usize) -> Self {
         Self::in_order(CallOrder::Counts, shapes, [before, after], most)
     }
 

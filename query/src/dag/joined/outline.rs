@@ -29,6 +29,7 @@ struct Node {
 
 impl Shapes {
     /// The largest calls of a joined thread, each after its caller: level, shape and count. At most this many.
+    #[doc(hidden)]
     #[must_use]
     pub fn outline(&self, thread: ShapeId, most: usize) -> Vec<(u64, ShapeId, u64)> {
         let mut nodes = vec![Node { shape: thread, count: 1, callees: Vec::new() }];
@@ -63,6 +64,7 @@ impl Shapes {
 
     /// Finds where a joined thread first departs from an outline of one that did something else. `names` are those of
     /// the shapes, `method` returns the full name of a method.
+    #[doc(hidden)]
     #[must_use]
     pub fn departure(
         &self,

@@ -14,7 +14,7 @@ impl ShapeId {
 
     /// The number.
     #[must_use]
-    pub const fn get(self) -> u32 {
+    pub(crate) const fn get(self) -> u32 {
         self.0
     }
 

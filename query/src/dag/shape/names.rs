@@ -28,6 +28,7 @@ pub(in crate::dag) fn left(outcome: Outcome, key: MethodKey) -> Named {
 
 impl Shapes {
     /// The name of each shape. `key` returns the key of a method, and is called once for each.
+    #[doc(hidden)]
     #[must_use]
     pub fn names(&self, key: impl FnMut(MethodId) -> MethodKey) -> Vec<ShapeName> {
         self.names_of(vec![true; self.len()], key)
@@ -35,6 +36,7 @@ impl Shapes {
 
     /// The name of each shape that is needed; those of others are of no use. A name depends on those of all shapes that are
     /// called, so these are computed, too. `needed` is by shape; for further shapes, it is false.
+    #[doc(hidden)]
     #[must_use]
     pub fn names_of(
         &self,

@@ -57,6 +57,7 @@ impl Shapes {
     }
 
     /// What has this shape.
+    #[doc(hidden)]
     #[must_use]
     pub fn kind(&self, shape: ShapeId) -> Kind {
         match self.words.get(shape.0).first().map(|word| Word::of(*word)) {

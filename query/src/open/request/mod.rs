@@ -232,6 +232,7 @@ impl RequestPart {
     }
 
     /// The call that handed it over; of the first part none.
+    #[doc(hidden)]
     #[must_use]
     pub fn given(&self) -> Option<&GivenBy> {
         self.given.as_ref()
