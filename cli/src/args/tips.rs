@@ -5,10 +5,10 @@ use std::ffi::{OsStr, OsString};
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Command, Error};
+use clap::{Arg, Command, Error};
 
 use super::moved;
-use crate::output::flow_command;
+use crate::output::{flow_command, shell_quoted};
 
 /// Options that are less similar, from 0 to 1, are not proposed.
 const LEAST_SIMILARITY: f64 = 0.85;
@@ -26,6 +26,10 @@ pub(super) fn with_tips(mut error: Error, command: &Command, words: &[OsString])
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
         return error;
     };
+    if let Some(tip) = value_apart(command, words) {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
+        return error;
+    }
     let option = option.trim_start_matches('-').to_owned();
     let Some(tip) = tip(command, &option) else { return error };
     // What another verb has by this very name is meant, not what is similar here.
@@ -73,6 +77,24 @@ fn moved(error: &Error, command: &Command, words: &[OsString]) -> Option<Error> 
     Some(Error::raw(error.kind(), text))
 }
 
+/// What to type for an option whose value can be left out, if a word follows it that may have been meant as the value.
+fn value_apart(command: &Command, words: &[OsString]) -> Option<String> {
+    let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+    let verb = words.iter().find_map(|word| command.find_subcommand(&**word))?;
+    words.windows(2).find_map(|pair| {
+        let [option, value] = pair else { return None };
+        let option = option.strip_prefix("--")?;
+        let is_it = |argument: &&Arg| {
+            argument.get_long() == Some(option) && argument.is_require_equals_set()
+        };
+        verb.get_arguments().find(is_it).filter(|_| !value.starts_with('-'))?;
+        Some(format!(
+            "if '{value}' is the value of --{option}, write --{option}={}",
+            shell_quoted(value)
+        ))
+    })
+}
+
 /// The verbs that have an option, or the one that is most similar.
 fn tip(command: &Command, option: &str) -> Option<String> {
     let names = || command.get_subcommands().flat_map(|verb| verb.get_arguments());
@@ -117,6 +139,16 @@ mod tests {
             assert!(error.contains(tip), "{line:?}: {error}");
             assert!(!error.contains("as a value"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_value_that_must_follow_an_equals_sign_is_recognised() {
+        let line = ["flow", "tests", "--lock", "a.lock", "trace"];
+        let words: Vec<_> = line.iter().map(OsString::from).collect();
+        let error = Args::try_parse_from(line).unwrap_err();
+        let error = with_tips(error, &Args::command(), &words).to_string();
+        let tip = "tip: if 'a.lock' is the value of --lock, write --lock=a.lock\n";
+        assert!(error.contains("'trace' found") && error.contains(tip), "{error}");
     }
 
     #[test]

@@ -78,10 +78,8 @@ pub(crate) fn precision_note(trace: &Trace, unit: Unit) -> String {
         _ if trace.timing().0 == Timing::Exact => EXACT_NOTE.to_owned(),
         _ => samples_note(trace),
     };
-    let options = trace.manifest().map(|manifest| &manifest.options);
-    let quick =
-        options.and_then(|options| options.get("quick")).is_some_and(|quick| quick == "true");
-    if quick { format!("{note}; {QUICK_NOTE}") } else { note }
+    let is_quick = trace.manifest().is_some_and(|manifest| manifest.is_set("quick", "true"));
+    if is_quick { format!("{note}; {QUICK_NOTE}") } else { note }
 }
 
 /// What times are those of, if the JVM used only its first compiler.

@@ -291,10 +291,10 @@ fn say_missing(args: &PresetArgs, source: &Source, read: ReadOperations) {
         "sql" | "http" | "log" => format!("--{preset}"),
         _ => format!("--preset {preset}"),
     };
-    let was_asked = source.traces.iter().any(|trace| {
-        let asked = trace.manifest().and_then(|manifest| manifest.options.get("presets"));
-        asked.is_some_and(|asked| asked.split(';').any(|name| name.trim() == preset))
-    });
+    let was_asked = source
+        .traces
+        .iter()
+        .any(|trace| trace.manifest().is_some_and(|manifest| manifest.is_set("presets", preset)));
     let asked = match &args.containing {
         Some(text) => format!("no {noun} that contains '{text}' is"),
         None => format!("no {noun} is"),

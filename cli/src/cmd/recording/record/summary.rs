@@ -1,6 +1,7 @@
 //! The summary on stderr after the command has ended.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -61,6 +62,8 @@ struct Recorded {
     is_of_lines: bool,
     /// The verbs for what was recorded beside calls.
     steps: Vec<Step>,
+    /// Whether it was such a run as often takes less time with `--quick`.
+    is_for_quick: bool,
 }
 
 /// A verb that reads a trace, and what it shows.
@@ -229,6 +232,11 @@ impl Summary {
                 true => print_steps(dir, &STEPS_OF_LINES),
                 false => self.print_next_steps(dir, has_tests, is_timed_out),
             }
+            if self.traces.iter().any(|trace| trace.is_for_quick) {
+                message(
+                    "a short run with many calls, such as this one, often takes less time with flow record --quick",
+                );
+            }
         }
     }
 
@@ -351,6 +359,26 @@ fn print_steps(dir: Option<&String>, steps: &[(&str, &str)]) {
     }
 }
 
+/// Runs of this length were measured with `--quick` and without: all that made so many calls became cheaper, those with few calls
+/// became dearer, and longer ones may profit from the second compiler. See `docs/performance.md`.
+const SHORT_NS: RangeInclusive<u64> = 2_000_000_000..=30_000_000_000;
+const CALLS_A_SECOND: u64 = 2_000_000;
+
+/// Returns whether a recording was of such a run as often takes less time with `--quick`, with no choice of compilers yet.
+fn is_for_quick(manifest: &Manifest) -> bool {
+    let Some(end) = &manifest.end else { return false };
+    let calls = u128::from(end.totals.enters) * 1_000_000_000;
+    let is_chosen = |word: &String| {
+        word == "-Xint"
+            || word.starts_with("-XX:") && (word.contains("Tiered") || word.contains("Compil"))
+    };
+    SHORT_NS.contains(&end.at_ns)
+        && calls >= u128::from(CALLS_A_SECOND) * u128::from(end.at_ns)
+        && manifest.engine == "instrument"
+        && !manifest.is_set("quick", "true")
+        && !manifest.command.iter().any(is_chosen)
+}
+
 impl Recorded {
     fn of(trace: &Trace, manifest: &Manifest, child: u32) -> Self {
         let written = Totals {
@@ -374,6 +402,35 @@ impl Recorded {
         let steps =
             STEPS_OF_OPTIONS.iter().filter(|(option, value, _)| manifest.is_set(option, value));
         let steps = steps.map(|(.., step)| *step).collect();
-        Self { jvm, samples, totals, stored, lost, end, tests, is_of_lines, steps }
+        let is_for_quick = is_for_quick(manifest);
+        Self { jvm, samples, totals, stored, lost, end, tests, is_of_lines, steps, is_for_quick }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flow_codec::format::manifest::End;
+
+    fn run(seconds: u64, calls: u64) -> Manifest {
+        let totals = Totals { enters: calls, ..Totals::default() };
+        let end = End { at_ns: seconds * 1_000_000_000, totals, ..End::default() };
+        Manifest { engine: "instrument".to_owned(), end: Some(end), ..Manifest::default() }
+    }
+
+    #[test]
+    fn quick_is_proposed_for_short_runs_with_many_calls() {
+        // The compiler of Java, and the tests of commons-csv.
+        assert!(is_for_quick(&run(4, 115_000_000)) && is_for_quick(&run(11, 235_000_000)));
+        // A long computation in a few calls, a run of minutes, and one that is over at once.
+        assert!(!is_for_quick(&run(10, 600_000)));
+        assert!(!is_for_quick(&run(300, 10_000_000_000)));
+        assert!(!is_for_quick(&run(1, 100_000_000)));
+        let mut chosen = run(4, 115_000_000);
+        chosen.command = vec!["java".to_owned(), "-XX:TieredStopAtLevel=1".to_owned()];
+        assert!(!is_for_quick(&chosen));
+        let mut quick = run(4, 115_000_000);
+        quick.options.insert("quick".to_owned(), "true".to_owned());
+        assert!(!is_for_quick(&quick));
     }
 }

@@ -218,10 +218,10 @@ fn table(
 
 /// Reports why there are no waits.
 fn say_missing(source: &Source, args: &ReportArgs) {
-    let was_asked = source.traces.iter().any(|trace| {
-        let asked = trace.manifest().and_then(|manifest| manifest.options.get("waits"));
-        asked.is_some_and(|asked| asked == "on")
-    });
+    let was_asked = source
+        .traces
+        .iter()
+        .any(|trace| trace.manifest().is_some_and(|manifest| manifest.is_set("waits", "on")));
     let part = &args.part;
     let has_all = part.threads.patterns.is_empty()
         && part.tests.patterns.is_empty()
