@@ -194,17 +194,19 @@ fn each_test_of_a_build_shows_exactly_the_calls_it_made() {
 }
 
 /// Frameworks of `tests/projects/frameworks`, each with what Maven is to use; the first ones always.
-const FRAMEWORKS: [(&str, &[&str]); 8] = [
+const FRAMEWORKS: [(&str, &[&str]); 10] = [
     ("testng", &["-Dsurefire=3.6.1"]),
     ("vintage", &["-Dsurefire=3.5.6"]),
+    ("junit4", &["-Dsurefire=3.5.6"]),
     ("spock", &["-Dsurefire=3.6.1"]),
     ("jupiter", &["-Dsurefire=3.6.1", "-Djunit=6.0.3"]),
     ("kotest", &["-Dsurefire=3.6.1"]),
     ("cucumber", &["-Dsurefire=3.6.1"]),
     ("jupiter", &["-Dsurefire=2.22.2", "-Djunit=5.10.2"]),
     ("testng", &["-Dsurefire=2.22.2", "-DreuseForks=false"]),
+    ("junit4", &["-Dsurefire=2.22.2"]),
 ];
-const ALWAYS: usize = 3;
+const ALWAYS: usize = 4;
 
 #[test]
 fn tests_of_each_framework_have_their_names_results_and_calls() {

@@ -7,7 +7,7 @@ mod steps;
 
 use assembler::{Body, Class, Listing, id, rewrite_for, rewrite_lines, rewrite_one};
 
-use super::{ClassFile, Detail, Ids, LineProbes, Malformed, Probes, Skip, rewrite};
+use super::{ClassFile, Detail, Ids, LineProbes, Malformed, Probes, Skip, announce, rewrite};
 use crate::rewrite::class_file::opcode::{
     ALOAD_0, ATHROW, BIPUSH, GETFIELD, GETSTATIC, GOTO, IFEQ, INVOKESPECIAL, INVOKESTATIC, LDC,
     LOOKUPSWITCH, MONITORENTER, MONITOREXIT, PUTFIELD, PUTSTATIC, RETURN, TABLESWITCH,
@@ -748,6 +748,31 @@ fn frames_refer_to_the_new_offset_of_an_uninitialised_object() {
     // After ENTER (5), NOP, exit and return (4) the handler begins with CATCH (5): 15.
     let full = &new.table[6..20];
     assert_eq!(full[5..], [0, 2, 8, 0, 15, 8, 0, 15, 255]);
+}
+
+#[test]
+fn a_method_is_announced_with_its_argument() {
+    let mut class = Class::new(61, OBJECT);
+    let mut body = Body::from([ILOAD_1, IFEQ, 0, 4, NOP, RETURN]);
+    body.frames = Some(vec![0, 1, 5]);
+    body.lines = vec![[0, 10], [5, 12]];
+    class.add_method(PUBLIC, "fire", "(Lp/Test;)V", body);
+    class.add_method(PUBLIC, "fire", "(I)V", Body::from([RETURN]));
+    let bytes = class.build();
+    let class = ClassFile::parse(&bytes).unwrap();
+    let announced = announce(&class, b"p/Listener", &[b"fire"]).unwrap();
+    let new = Listing::of(&announced);
+    assert_eq!(new.code[0], "2B");
+    assert!(new.code[1].starts_with("B8 "), "{:?}", new.code);
+    assert_eq!(new.code[2..], ["1B", "99 00 04", "00", "B1"]);
+    // That of the return, which is now at offset 9.
+    assert_eq!(new.frames, [5]);
+    assert_eq!(new.lines, [[0, 10], [9, 12]]);
+    let text = |text: &[u8]| announced.windows(text.len()).any(|part| part == text);
+    assert!(text(b"p/Listener") && text(b"(Lp/Test;)V"));
+    // The other method stays as it is, and so does a class without such a method.
+    let others = announce(&class, b"p/Listener", &[b"other"]).unwrap();
+    assert_eq!(others, bytes);
 }
 
 #[test]
