@@ -190,8 +190,13 @@ const STARTS_THREAD: &str = "start";
 
 /// Classes of the Java API that a program may have on its class path. Their calls are not the program's.
 /// Other classes in their package may belong to the program.
-const API_CLASSES: [&str; 4] =
-    ["dev.flow.Flow", "dev.flow.JUnitListener", "dev.flow.TestNGListener", "dev.flow.TestOutcome"];
+const API_CLASSES: [&str; 5] = [
+    "dev.flow.Flow",
+    "dev.flow.JUnit4Listener",
+    "dev.flow.JUnitListener",
+    "dev.flow.TestNGListener",
+    "dev.flow.TestOutcome",
+];
 
 /// Returns whether a name begins with a package of the JDK, and is not one of its tools.
 fn is_of_jdk(name: &str) -> bool {

@@ -193,6 +193,71 @@ fn each_test_of_a_build_shows_exactly_the_calls_it_made() {
     });
 }
 
+/// Frameworks of `tests/projects/frameworks`, each with what Maven is to use; the first ones always.
+const FRAMEWORKS: [(&str, &[&str]); 10] = [
+    ("testng", &["-Dsurefire=3.6.1"]),
+    ("vintage", &["-Dsurefire=3.5.6"]),
+    ("junit4", &["-Dsurefire=3.5.6"]),
+    ("spock", &["-Dsurefire=3.6.1"]),
+    ("jupiter", &["-Dsurefire=3.6.1", "-Djunit=6.0.3"]),
+    ("kotest", &["-Dsurefire=3.6.1"]),
+    ("cucumber", &["-Dsurefire=3.6.1"]),
+    ("jupiter", &["-Dsurefire=2.22.2", "-Djunit=5.10.2"]),
+    ("testng", &["-Dsurefire=2.22.2", "-DreuseForks=false"]),
+    ("junit4", &["-Dsurefire=2.22.2"]),
+];
+const ALWAYS: usize = 4;
+
+#[test]
+fn tests_of_each_framework_have_their_names_results_and_calls() {
+    let _turn = turn();
+    let project = harness().join("../tests/projects/frameworks");
+    let work = tempfile::tempdir().unwrap();
+    let target = format!("-Dtarget={}", work.path().join("target").display());
+    on_some_jdks(|jdk| {
+        if jdk.version < 17 {
+            return;
+        }
+        let number = if in_every_way() { FRAMEWORKS.len() } else { ALWAYS };
+        for (framework, args) in &FRAMEWORKS[..number] {
+            let trace = work.path().join("trace.flowtrace");
+            let build = ["-q", "-B", "-Dstyle.color=never", &target, "test"];
+            let record = Command::new(flow())
+                .args(["record", "--agent"])
+                .arg(library())
+                .arg("--out")
+                .arg(&trace)
+                .args(["--", "mvn", &format!("-Dframework={framework}")])
+                .args(args.iter().chain(&build))
+                .current_dir(&project)
+                .env("JAVA_HOME", &jdk.home)
+                .env_remove("JAVA_TOOL_OPTIONS")
+                .output()
+                .unwrap();
+            let tests = Command::new(flow())
+                .args(["tests", "--max", "0", "--include", "app.Work#step", "--format", "json"])
+                .arg(&trace)
+                .output()
+                .unwrap();
+            let line = |line: &str| {
+                let test: serde_json::Value = serde_json::from_str(line).unwrap();
+                let [name, result] = ["test", "result"].map(|key| test[key].as_str().unwrap());
+                format!("{name} {result} {}", test["calls"])
+            };
+            let tests = String::from_utf8(tests.stdout).unwrap();
+            let mut lines: Vec<_> = tests.lines().map(line).collect();
+            lines.sort_unstable();
+            let sources = if *framework == "vintage" { "junit4" } else { framework };
+            let expected = project.join("src").join(sources).join("expected.txt");
+            let expected = fs::read_to_string(expected).unwrap();
+            let mut expected: Vec<_> = expected.lines().collect();
+            expected.sort_unstable();
+            let said = String::from_utf8_lossy(&record.stdout);
+            assert_eq!(lines, expected, "{framework} {args:?} on JDK {}: {said}", jdk.version);
+        }
+    });
+}
+
 /// JaCoCo's report of a build: counters of every class, method and line, without the run's id and time.
 fn coverage(jdk: &Jdk, command: &[String]) -> String {
     let _ = fs::remove_file(suite().join("target/jacoco.exec"));

@@ -211,6 +211,50 @@ fn a_jvm_that_writes_an_archive_of_classes_runs_without_the_agent() {
     });
 }
 
+#[test]
+fn an_aot_cache_is_used_if_classes_stay_unchanged() {
+    on_every_jdk(|jdk| {
+        if jdk.version < 25 {
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let mut command = Command::new(jdk.tool("jar"));
+        command.args(["cf", "app.jar", "-C"]).arg(harness().join("target/classes"));
+        let jar = command.arg("harness/Hello.class").current_dir(dir.path()).status();
+        if !jar.is_ok_and(|status| status.success()) {
+            return;
+        }
+        let java = java(jdk);
+        let run = |flags: &[&str], options: &str| {
+            let mut command = vec![java.as_str(), "-Xlog:class+load:file=classes"];
+            command.extend(options.split(' '));
+            command.extend(["-cp", "app.jar", "harness.Hello"]);
+            record(dir.path(), flags, &command)
+        };
+        let is_cached = || {
+            let classes = fs::read_to_string(dir.path().join("classes")).unwrap();
+            classes.contains(" harness.Hello source: shared objects file")
+        };
+        let said = errors(&run(&[], "-XX:AOTCacheOutput=app.aot"));
+        let expected = "flow: with -XX:AOTCacheOutput the AOT cache will lack the recorded classes";
+        assert!(said.contains(expected) && said.contains("recorded 4 calls"), "{said}");
+        let events: &[&str] = &["-O", "engine=events"];
+        let said = errors(&run(events, "-XX:AOTCacheOutput=app.aot"));
+        assert!(!said.contains("AOT cache"), "{said}");
+        let said = errors(&run(events, "-XX:AOTCache=app.aot"));
+        assert!(said.contains("recorded 4 calls") && is_cached(), "{said}");
+        let said = errors(&run(&[], "-XX:AOTCache=app.aot"));
+        assert!(said.contains("recorded 4 calls") && !is_cached(), "{said}");
+        let output = run(&[], "-XX:AOTMode=on -XX:AOTCache=app.aot");
+        let expected = "flow: with -XX:AOTMode=on the JVM does not start without its AOT cache";
+        assert!(
+            errors(&output).contains(expected) && !output.status.success(),
+            "{}",
+            errors(&output)
+        );
+    });
+}
+
 /// An agent that prints whether the class of a program calls the class of the probes.
 const LOOK: &str = r#"
 import java.lang.instrument.*;

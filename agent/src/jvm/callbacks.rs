@@ -396,11 +396,14 @@ unsafe extern "C" fn class_file_load_hook(
             true => Vec::new(),
             false => vm.types_for_filter(class_being_redefined),
         };
+        let told = with_listener(&vm, is_new, loader, name, class);
+        let class = told.as_deref().unwrap_or(class);
         let probed = with_probes(&vm, is_new, loader, name, &types, class);
-        match is_ours(Retransforming::ToChange) {
+        let probed = match is_ours(Retransforming::ToChange) {
             true => with_lost_parameters(&vm, class_being_redefined, class, probed),
             false => probed,
-        }
+        };
+        probed.or(told)
     };
     if let Some(changed) = changed
         && let Some(memory) = vm.jvm_copy(&changed)
@@ -411,6 +414,24 @@ unsafe extern "C" fn class_file_load_hook(
         // SAFETY: as above.
         unsafe { *new_bytes = len };
     }
+}
+
+/// Returns the bytes of the class by which JUnit 4 reports tests, if it is to report them to our listener, too.
+fn with_listener(
+    vm: &Vm<'_>,
+    is_new: bool,
+    loader: sys::jobject,
+    name: Option<&[u8]>,
+    class: &[u8],
+) -> Option<Vec<u8>> {
+    if !name.is_some_and(api::reports_tests) || guard::is_in_callback() {
+        return None;
+    }
+    let agent = lifecycle::agent().filter(|agent| agent.recorder().takes_classes())?;
+    let mut changed = None;
+    // Runs code of the program, which defines further classes.
+    caught(&agent, || changed = api::with_listener(vm, is_new, loader, class));
+    changed
 }
 
 /// Returns the bytes of a class with probes, if the recording selects it. `is_new`: the class is not loaded yet. `types`: what is

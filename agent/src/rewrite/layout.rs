@@ -24,11 +24,12 @@
 use super::class_file::class::ClassFile;
 use super::class_file::frames::Frames;
 use super::class_file::opcode::{
-    ATHROW, GOTO_W, IFEQ, IFNONNULL, IFNULL, JSR, JSR_W, Switch, is_goto, length_at, padded, target,
+    ALOAD_1, ATHROW, GOTO_W, IFEQ, IFNONNULL, IFNULL, INVOKESTATIC, JSR, JSR_W, Switch, is_goto,
+    length_at, padded, target,
 };
 use super::class_file::pool::Additions;
 use super::planning::lines::LineProbes;
-use super::planning::plan::{Ids, Plan, PointKind};
+use super::planning::plan::{Announced, Ids, Plan, PointKind};
 use super::planning::snippet::{Event, Snippet};
 use super::planning::{accesses, handlers, steps, values};
 use crate::certain::Certain as _;
@@ -68,7 +69,8 @@ pub(super) fn assemble(
     out: &mut Vec<u8>,
 ) -> Result<(), Skip> {
     let snippets = Snippets::new(plan, ids, additions)?;
-    let mut layout = Layout { plan, snippets, scratch, verified: class.major >= FIRST_WITH_FRAMES };
+    let verified = class.major >= FIRST_WITH_FRAMES;
+    let mut layout = Layout { class, plan, snippets, scratch, verified };
     layout.place_all()?;
     layout.write(additions, out)
 }
@@ -101,7 +103,9 @@ impl Snippets {
     fn new(plan: &Plan<'_>, ids: &Ids, additions: &mut Additions) -> Result<Self, Skip> {
         let lines = lines_of(plan, ids.first_place, additions)?;
         if plan.line_probes == LineProbes::Alone {
-            return Ok(Self { lines, ..Self::default() });
+            let announce = |announced| announcement(announced, additions);
+            let enter = plan.announced.map_or_else(|| Ok(Vec::new()), announce)?;
+            return Ok(Self { enter, lines, ..Self::default() });
         }
         let is_one = plan.leaf && additions.may_join();
         let leaf = if is_one { Event::enter_and_exit(ids.method) } else { None };
@@ -194,6 +198,15 @@ impl Snippets {
     }
 }
 
+/// Passes the first argument to a static method.
+fn announcement(
+    Announced { class, name, descriptor }: Announced<'_>,
+    additions: &mut Additions,
+) -> Result<Vec<u8>, Skip> {
+    let [high, low] = additions.method(class, name, descriptor)?.to_be_bytes();
+    Ok(vec![ALOAD_1, INVOKESTATIC, high, low])
+}
+
 /// The probes of lines.
 fn lines_of(
     plan: &Plan<'_>,
@@ -215,6 +228,7 @@ fn lines_of(
 /// A method while it is being moved.
 #[derive(Debug)]
 pub(super) struct Layout<'l, 'a> {
+    pub(super) class: &'l ClassFile<'a>,
     pub(super) plan: &'l Plan<'a>,
     pub(super) snippets: Snippets,
     scratch: &'l mut Scratch,

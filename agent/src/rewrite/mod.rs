@@ -13,6 +13,8 @@
 //!
 //! [`put_parameters`] puts back names of parameters that a JVM has left out.
 //!
+//! [`announce`] inserts no probes, but calls of a listener of tests.
+//!
 //! These never change: members, their order and flags, existing constants, the order of execution, the stack
 //! and local variables, line numbers, and attributes outside of code. A method that cannot be rewritten stays
 //! unchanged, with the reason ([`Skip`]); the others of its class are rewritten. If no method is rewritten,
@@ -47,7 +49,7 @@ pub use planning::lines::LineProbes;
 pub use planning::plan::{ConstructorCall, Detail, Ids, Plan};
 pub use planning::steps::Steps;
 pub use planning::values::{Extent, Parameter, Typed, Values};
-pub use weave::rewrite;
+pub use weave::{announce, rewrite};
 
 /// The bytes are not a class file with a known structure.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,5 +1,7 @@
 //! Assembles a class: everything unchanged, except for the end of the pool and the code of some methods.
 
+use flow_codec::MethodId;
+
 use super::class_file::bytes::u32_at;
 use super::class_file::class::ClassFile;
 use super::class_file::code::Code;
@@ -66,6 +68,22 @@ pub fn rewrite(
     }
     let bytes = if changed { weave.finish().ok() } else { None };
     (bytes, skipped)
+}
+
+/// Makes the methods with these names, which take one object, call the static methods of the same name and type in another
+/// class with it as they begin. Returns the new class file, if all of them could be changed.
+#[must_use]
+pub fn announce(class: &ClassFile<'_>, to: &'static [u8], names: &[&[u8]]) -> Option<Vec<u8>> {
+    let mut weave = Weave::new(class, Probes::Plain);
+    // Nothing is recorded, so no id matters.
+    let ids =
+        Ids { method: MethodId::new(0)?, callees: Vec::new(), fields: Vec::new(), first_place: 0 };
+    for (index, entry) in class.methods.iter().enumerate() {
+        if names.contains(&entry.name) && entry.descriptor.starts_with(b"(L") {
+            weave.method(index, &class.plan_announced(entry, to).ok()?, &ids).ok()?;
+        }
+    }
+    weave.finish().ok()
 }
 
 struct Weave<'c, 'a> {

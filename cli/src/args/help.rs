@@ -114,7 +114,7 @@ Examples:
 
 pub(super) const TESTS_HELP: &str = "\
 A trace has marks of tests if flow record, or the jar flow-api on the class path, added the listeners of JUnit 5 \
-(which also run JUnit 4 through its vintage engine) or TestNG. Calls are those of the thread that ran the test, and \
+(also for Spock, Kotest and Cucumber) or TestNG; flow record marks tests of JUnit 4, too. Calls are those of the thread that ran the test, and \
 of threads that began while only this test ran and did nothing after it. new: methods that no earlier test called.
 
 --affected-by shows the tests that called a class which differs between two states of a git repository, or a class that depends on one: \

@@ -10,6 +10,7 @@ use std::cell::Cell;
 use std::ffi::{CString, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use flow_codec::format::marks::Mark;
 use flow_codec::format::test_marks::{Outcome, TestMark};
@@ -21,6 +22,7 @@ use crate::jvm::vm::{Vm, native};
 use crate::lifecycle::{self, Agent};
 use crate::options::EngineKind;
 use crate::recorder::ThreadRecorder;
+use crate::rewrite::{self, ClassFile};
 
 /// The class of the API.
 pub(in crate::jvm) const CLASS: &str = "dev.flow.Flow";
@@ -69,12 +71,50 @@ pub(in crate::jvm) fn offer_listeners(vm: &Vm<'_>, jar: &Path) {
     ];
     // A listener that cannot be loaded would end the tests, so its framework must be on the class path.
     if !frameworks.into_iter().any(|framework| vm.has_resource(framework)) {
-        return;
+        if !vm.has_resource(c"org/junit/runner/notification/RunNotifier.class") {
+            return;
+        }
+        ONLY_JUNIT4.store(true, Ordering::Relaxed);
     }
     let Ok(path) = CString::new(jar.as_os_str().as_bytes()) else { return };
     if let Err(error) = vm.add_to_class_path(&path) {
         log::warn!("api={}: JVMTI error {error}; tests are not marked", jar.display());
     }
+}
+
+/// Whether JUnit 4 runs the tests, without JUnit's launcher, and finds no listeners by itself. Nothing else depends on the order
+/// in which threads see it.
+static ONLY_JUNIT4: AtomicBool = AtomicBool::new(false);
+
+const NOTIFIER: &[u8] = b"org/junit/runner/notification/RunNotifier";
+const JUNIT4_LISTENER: &str = "dev.flow.JUnit4Listener";
+
+/// Returns whether a class, whose internal name this is, reports tests that are not marked otherwise.
+pub(in crate::jvm) fn reports_tests(name: &[u8]) -> bool {
+    name == NOTIFIER && ONLY_JUNIT4.load(Ordering::Relaxed)
+}
+
+/// Returns the bytes of this class, changed to report to our listener, too. `is_new`: the class is not loaded yet. Runs code of
+/// the program then.
+pub(in crate::jvm) fn with_listener(
+    vm: &Vm<'_>,
+    is_new: bool,
+    loader: jobject,
+    bytes: &[u8],
+) -> Option<Vec<u8>> {
+    if is_new && vm.finds_class(loader, JUNIT4_LISTENER) != Some(true) {
+        // With calls of a class that is not there, no test could run.
+        ONLY_JUNIT4.store(false, Ordering::Relaxed);
+        return None;
+    }
+    let methods: [&[u8]; 5] = [
+        b"fireTestStarted",
+        b"fireTestFinished",
+        b"fireTestIgnored",
+        b"fireTestFailure",
+        b"fireTestAssumptionFailed",
+    ];
+    rewrite::announce(&ClassFile::parse(bytes).ok()?, b"dev/flow/JUnit4Listener", &methods)
 }
 
 /// `Flow.isOn`.

@@ -12,6 +12,7 @@ pub(in crate::rewrite) const LDC_W: u8 = 19;
 pub(in crate::rewrite) const LDC2_W: u8 = 20;
 pub(in crate::rewrite) const ALOAD: u8 = 25;
 pub(in crate::rewrite) const ALOAD_0: u8 = 42;
+pub(in crate::rewrite) const ALOAD_1: u8 = 43;
 pub(in crate::rewrite) const ALOAD_3: u8 = 45;
 pub(in crate::rewrite) const ISTORE: u8 = 54;
 pub(in crate::rewrite) const LSTORE: u8 = 55;

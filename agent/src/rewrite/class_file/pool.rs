@@ -455,10 +455,34 @@ impl Additions {
         if self.state.probe_class == NOT_YET {
             self.state.probe_class = self.class(probe_class())?;
         }
+        self.method_of(self.state.probe_class, name, descriptor)
+    }
+
+    /// A method of any class.
+    pub(in crate::rewrite) fn method(
+        &mut self,
+        class: &[u8],
+        name: &[u8],
+        descriptor: &[u8],
+    ) -> Result<u16, Skip> {
+        let class = self.class(class)?;
+        self.method_of(class, name, descriptor)
+    }
+
+    fn method_of(&mut self, class: u16, name: &[u8], descriptor: &[u8]) -> Result<u16, Skip> {
+        let name_and_type = self.name_and_type(name, descriptor)?;
+        self.pair(tag::METHOD, class, name_and_type)
+    }
+
+    /// The name and the type of a field or method.
+    pub(in crate::rewrite) fn name_and_type(
+        &mut self,
+        name: &[u8],
+        descriptor: &[u8],
+    ) -> Result<u16, Skip> {
         let name = self.utf8(name)?;
         let descriptor = self.utf8(descriptor)?;
-        let name_and_type = self.pair(tag::NAME_AND_TYPE, name, descriptor)?;
-        self.pair(tag::METHOD, self.state.probe_class, name_and_type)
+        self.pair(tag::NAME_AND_TYPE, name, descriptor)
     }
 
     /// The class `java.lang.Throwable`.

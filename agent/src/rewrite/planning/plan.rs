@@ -65,11 +65,20 @@ pub struct Plan<'a> {
     pub(in crate::rewrite) accesses: Vec<Access>,
     /// The handlers whose exceptions are recorded, in the order of the code.
     pub(in crate::rewrite) handlers: Vec<HandlerProbe>,
+    pub(in crate::rewrite) announced: Option<Announced<'a>>,
     pub(in crate::rewrite) code: Code<'a>,
     /// In the order of the code.
     pub(in crate::rewrite) points: Vec<Point>,
     /// What our handlers cover, in the order of the code.
     pub(in crate::rewrite) covered: Vec<Covered>,
+}
+
+/// A static method that gets the first argument as the method begins: of the same name and type, in a class of ours.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::rewrite) struct Announced<'a> {
+    pub(in crate::rewrite) class: &'static [u8],
+    pub(in crate::rewrite) name: &'a [u8],
+    pub(in crate::rewrite) descriptor: &'a [u8],
 }
 
 /// A constructor's call of `super(…)` or `this(…)`. The constructor of `Object` does not count.
@@ -181,6 +190,20 @@ impl<'a> ClassFile<'a> {
         let content = entry.code_content(self.bytes).ok_or(Skip::NoCode)?;
         Plan::new(self, entry, content, detail, choose)
     }
+
+    /// A plan without probes, for a method that is announced to a class.
+    pub(in crate::rewrite) fn plan_announced(
+        &self,
+        entry: &Entry<'a>,
+        class: &'static [u8],
+    ) -> Result<Plan<'a>, Skip> {
+        let content = entry.code_content(self.bytes).ok_or(Skip::NoCode)?;
+        let code = Code::parse(content, &self.pool)?;
+        let (points, _locks) = scan(&code)?;
+        let Entry { name, descriptor, .. } = *entry;
+        let announced = Some(Announced { class, name, descriptor });
+        Ok(Plan { announced, ..Plan::of_lines(code, points, Lines::default(), 0) })
+    }
 }
 
 impl<'a> Plan<'a> {
@@ -263,6 +286,7 @@ impl<'a> Plan<'a> {
             first_lines: lines.firsts,
             accesses,
             handlers,
+            announced: None,
             code,
             points,
             covered,
@@ -289,6 +313,7 @@ impl<'a> Plan<'a> {
             first_lines: lines.firsts,
             accesses: Vec::new(),
             handlers: Vec::new(),
+            announced: None,
             code,
             points,
             covered: Vec::new(),

@@ -7,7 +7,7 @@ mod steps;
 
 use assembler::{Body, Class, Listing, id, rewrite_for, rewrite_lines, rewrite_one};
 
-use super::{ClassFile, Detail, Ids, LineProbes, Malformed, Probes, Skip, rewrite};
+use super::{ClassFile, Detail, Ids, LineProbes, Malformed, Probes, Skip, announce, rewrite};
 use crate::rewrite::class_file::opcode::{
     ALOAD_0, ATHROW, BIPUSH, GETFIELD, GETSTATIC, GOTO, IFEQ, INVOKESPECIAL, INVOKESTATIC, LDC,
     LOOKUPSWITCH, MONITORENTER, MONITOREXIT, PUTFIELD, PUTSTATIC, RETURN, TABLESWITCH,
@@ -748,6 +748,91 @@ fn frames_refer_to_the_new_offset_of_an_uninitialised_object() {
     // After ENTER (5), NOP, exit and return (4) the handler begins with CATCH (5): 15.
     let full = &new.table[6..20];
     assert_eq!(full[5..], [0, 2, 8, 0, 15, 8, 0, 15, 255]);
+}
+
+#[test]
+fn frames_list_fields_that_are_not_set_yet() {
+    const STRICT: u16 = 0x0800;
+    let mut class = Class::new(72, "p/B");
+    let [a, b] = class.field("p/C", "v", "I");
+    let [c, d] = class.method("p/B", "<init>", "()V");
+    class.add_field(STRICT, "v", "I");
+    class.add_field(STRICT, "w", "J");
+    class.add_field(STRICT | STATIC, "s", "I");
+    // The index before that of the field has its name and type.
+    let [high, low] = (u16::from_be_bytes([a, b]) - 1).to_be_bytes();
+    // if (i != 0) v = i; else v = 0; super(); The second frame follows the goto, the third one v.
+    let mut body = Body::from([
+        ILOAD_1,
+        IFEQ,
+        0,
+        11,
+        ALOAD_0,
+        ILOAD_1,
+        PUTFIELD,
+        a,
+        b,
+        GOTO,
+        0,
+        8,
+        ALOAD_0,
+        ICONST_0,
+        PUTFIELD,
+        a,
+        b,
+        ALOAD_0,
+        INVOKESPECIAL,
+        c,
+        d,
+        RETURN,
+    ]);
+    body.frames = Some(vec![0, 2, 246, 0, 1, high, low, 12, 246, 0, 0, 4]);
+    class.add_method(PUBLIC, "<init>", "(I)V", body);
+    let new = rewrite_one(&class.build(), 0).unwrap();
+    let listing = Listing::of(&new);
+    // ENTER has 5 bytes, so the first frame is at 17; the second one is still five bytes after it.
+    let [_, frames, old @ ..] = &listing.table[..] else { panic!("{listing:?}") };
+    assert_eq!(old[..10], [246, 0, 1, high, low, 17, 246, 0, 0, 4]);
+    assert_eq!(*frames, 4, "{listing:?}");
+    // Our handler before super(…) may be reached while neither of the two fields is set.
+    let [246, 0, 2, v_high, v_low, w_high, w_low, 255, ..] = old[10..] else {
+        panic!("{listing:?}")
+    };
+    let rewritten = ClassFile::parse(&new).unwrap();
+    let text = |index: [u8; 2]| {
+        let mut entry = rewritten.pool.entry(u16::from_be_bytes(index), &[12]).unwrap();
+        [0; 2].map(|_: u8| rewritten.pool.utf8(entry.u16().unwrap()).unwrap())
+    };
+    assert_eq!(text([v_high, v_low]), [&b"v"[..], b"I"]);
+    assert_eq!(text([w_high, w_low]), [&b"w"[..], b"J"]);
+    // `this` is not initialised there. The other handler's frame has no local variables, and no list.
+    assert_eq!(old[17..][..6], [255, 0, 18, 0, 1, 6], "{listing:?}");
+    assert_eq!(old[28..][..6], [255, 0, 4, 0, 0, 0], "{listing:?}");
+}
+
+#[test]
+fn a_method_is_announced_with_its_argument() {
+    let mut class = Class::new(61, OBJECT);
+    let mut body = Body::from([ILOAD_1, IFEQ, 0, 4, NOP, RETURN]);
+    body.frames = Some(vec![0, 1, 5]);
+    body.lines = vec![[0, 10], [5, 12]];
+    class.add_method(PUBLIC, "fire", "(Lp/Test;)V", body);
+    class.add_method(PUBLIC, "fire", "(I)V", Body::from([RETURN]));
+    let bytes = class.build();
+    let class = ClassFile::parse(&bytes).unwrap();
+    let announced = announce(&class, b"p/Listener", &[b"fire"]).unwrap();
+    let new = Listing::of(&announced);
+    assert_eq!(new.code[0], "2B");
+    assert!(new.code[1].starts_with("B8 "), "{:?}", new.code);
+    assert_eq!(new.code[2..], ["1B", "99 00 04", "00", "B1"]);
+    // That of the return, which is now at offset 9.
+    assert_eq!(new.frames, [5]);
+    assert_eq!(new.lines, [[0, 10], [9, 12]]);
+    let text = |text: &[u8]| announced.windows(text.len()).any(|part| part == text);
+    assert!(text(b"p/Listener") && text(b"(Lp/Test;)V"));
+    // The other method stays as it is, and so does a class without such a method.
+    let others = announce(&class, b"p/Listener", &[b"other"]).unwrap();
+    assert_eq!(others, bytes);
 }
 
 #[test]

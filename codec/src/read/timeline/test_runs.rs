@@ -49,6 +49,7 @@ impl TestRun {
             errors.extend(error);
         }
         runs.sort_by_key(|run| run.start_ns);
+        join_ends(&mut runs);
         let alone = alone(&runs);
         let files: HashMap<_, _> = trace.files.iter().map(|file| (file.id, file)).collect();
         let run_tests: HashSet<_> = runs.iter().map(|run| run.thread).collect();
@@ -90,6 +91,13 @@ impl TestRun {
         // A test that was not run has a duration of 0, which differs from an unknown one.
         let was_run = self.outcome != Some(Outcome::Skipped) || !self.ranges.is_empty();
         Some(self.end_ns.filter(|_| was_run)?.saturating_sub(self.start_ns?))
+    }
+
+    /// Whether its thread had only the mark of its end.
+    fn is_end_alone(&self) -> bool {
+        let has_run = self.outcome.is_some_and(|outcome| outcome != Outcome::Skipped);
+        let is_empty = self.ranges.is_empty() && self.title.is_empty();
+        has_run && is_empty && self.left_out.is_none() && self.start_ns == self.end_ns
     }
 }
 
@@ -195,6 +203,45 @@ fn alone(runs: &[TestRun]) -> Vec<(u64, u64, usize)> {
         since = at;
     }
     alone
+}
+
+/// Gives tests that did not end on their thread the result that another thread reports later: Kotest 5 does so.
+/// Such a test is over when its thread begins the next one. `runs` are in the order in which they began.
+fn join_ends(runs: &mut Vec<TestRun>) {
+    if runs.iter().all(|run| run.outcome.is_some()) {
+        return;
+    }
+    let mut ends: HashMap<String, Vec<usize>> = HashMap::new();
+    let mut following: HashMap<ThreadId, Option<u64>> = HashMap::new();
+    let mut joined = HashSet::new();
+    // From the last one back, so that an end comes before the test that it ends.
+    for index in (0..runs.len()).rev() {
+        let Some(run) = runs.get(index) else { continue };
+        if run.is_end_alone() {
+            ends.entry(run.name.clone()).or_default().push(index);
+            continue;
+        }
+        let next_ns = following.insert(run.thread, run.start_ns).flatten();
+        if run.outcome.is_some() {
+            continue;
+        }
+        // Of several, the first one after the start.
+        let is_elsewhere = |end: &usize| runs.get(*end).is_some_and(|end| end.thread != run.thread);
+        let of_name = ends.get_mut(&run.name);
+        let end = of_name.and_then(|of_name| {
+            of_name.iter().rposition(is_elsewhere).map(|at| of_name.remove(at))
+        });
+        let Some((end, of_end)) = end.and_then(|end| Some((end, runs.get(end)?.clone()))) else {
+            continue;
+        };
+        joined.insert(end);
+        if let Some(run) = runs.get_mut(index) {
+            run.end_ns = next_ns.or(of_end.end_ns);
+            (run.outcome, run.detail) = (of_end.outcome, of_end.detail);
+        }
+    }
+    let mut index = 0..;
+    runs.retain(|_| index.next().is_none_or(|index| !joined.contains(&index)));
 }
 
 struct Tests {
@@ -423,6 +470,42 @@ mod tests {
                 (4, 0, "passed b"),
             ]),
             ["a failed 1+0-2+0 20", "b ? 2+0-3+0 10", "b passed  0"]
+        );
+    }
+
+    #[test]
+    fn a_test_ends_with_the_result_that_another_thread_reports() {
+        let run = |thread, name: &str, at_ns, outcome: Option<Outcome>, detail: &str| TestRun {
+            start_ns: Some(at_ns),
+            end_ns: outcome.map(|_| at_ns),
+            outcome,
+            detail: detail.to_owned(),
+            ..Tests::new(ThreadId::new(thread)).run(name.to_owned())
+        };
+        let mut runs = vec![
+            run(2, "one", 10, None, ""),
+            run(2, "two", 20, None, ""),
+            run(1, "one", 30, Some(Outcome::Passed), ""),
+            run(1, "two", 31, Some(Outcome::Failed), "why"),
+            // Nothing begins after it, its own thread's end is another run's, and a skipped one is none.
+            run(2, "one", 40, None, ""),
+            run(2, "one", 50, Some(Outcome::Passed), ""),
+            run(1, "one", 60, Some(Outcome::Skipped), ""),
+        ];
+        join_ends(&mut runs);
+        let show = |run: &TestRun| {
+            let outcome = run.outcome.map_or("?", Outcome::word);
+            format!("{} {outcome} {} {:?}", run.name, run.detail, run.elapsed_ns())
+        };
+        assert_eq!(
+            runs.iter().map(show).collect::<Vec<_>>(),
+            [
+                "one passed  Some(10)",
+                "two failed why Some(20)",
+                "one ?  None",
+                "one passed  Some(0)",
+                "one skipped  None"
+            ]
         );
     }
 

@@ -1,5 +1,7 @@
 //! Recognises JVMs that write an archive of their classes (class data sharing). HotSpot refuses to start such a JVM with a
 //! native agent: "CDS dumping does not support native JVMTI agent". The refusal comes before the agent is loaded.
+//!
+//! An AOT cache (JDK 24 and later) is neither used nor complete if an agent changes classes, as `engine=instrument` does.
 
 use std::env;
 use std::ffi::OsString;
@@ -9,6 +11,7 @@ use std::path::Path;
 
 use super::launch::VARIABLES;
 use super::wrapped::java_arguments;
+use crate::output::message;
 use crate::own::{self, Surroundings};
 
 /// Options with which a JVM writes an archive. With the last one it does so if no archive exists that it can use, which only
@@ -20,17 +23,52 @@ const OPTIONS: [&str; 4] = [
     "-XX:+AutoCreateSharedArchive",
 ];
 
+/// Options for AOT caches that a JVM whose classes are changed does not follow, if all are given, and what to do instead.
+const OF_CACHES: [(&[&str], &str); 3] = [
+    (
+        &["-XX:AOTMode=on", "-XX:AOTCache="],
+        "the JVM does not start without its AOT cache, which it does not use while an agent changes classes: add \
+         -O engine=events, or use -XX:AOTMode=auto",
+    ),
+    (&["-XX:AOTMode=record"], INCOMPLETE),
+    (&["-XX:AOTCacheOutput="], INCOMPLETE),
+];
+const INCOMPLETE: &str = "the AOT cache will lack the recorded classes, because an agent changes them: make it without flow, or add \
+                          -O engine=events";
+
 /// A script is the first word of a command, or the second one after a shell. Only this many bytes of it are searched.
 const SCRIPT_WORDS: usize = 2;
 const SCRIPT_BYTES: u64 = 256 * 1024;
 
 /// Returns the option because of which the only JVM of a command cannot have an agent, without its value.
 pub(super) fn option_of(command: &[OsString]) -> Option<&'static str> {
-    let arguments = java_arguments(command)?;
-    let variables = VARIABLES.iter().filter_map(|name| env::var(name).ok()).collect::<Vec<_>>();
-    let variables = variables.iter().flat_map(|options| options.split_whitespace());
-    let options = own::options_of_java(&arguments, &Surroundings::of_children());
-    variables.chain(options.iter().map(String::as_str)).find_map(option)
+    options_of_jvm(command).iter().find_map(|word| option(word))
+}
+
+/// Prints what to know about the AOT cache of the only JVM of a command, unless the agent's options leave classes unchanged.
+pub(super) fn remark(command: &[OsString], options: &str) {
+    if let Some(remark) = remark_of(command)
+        && !options.split(',').any(|option| option == "engine=events")
+    {
+        message(&remark);
+    }
+}
+
+fn remark_of(command: &[OsString]) -> Option<String> {
+    let options = options_of_jvm(command);
+    let is_there = |option: &&str| options.iter().any(|word| word.starts_with(*option));
+    let (given, remark) = OF_CACHES.into_iter().find(|(given, _)| given.iter().all(is_there))?;
+    Some(format!("with {} {remark}", without_value(given.first()?)))
+}
+
+/// The options of the only JVM of a command: those in variables, then its own.
+fn options_of_jvm(command: &[OsString]) -> Vec<String> {
+    let Some(arguments) = java_arguments(command) else { return Vec::new() };
+    let variables = VARIABLES.iter().filter_map(|name| env::var(name).ok());
+    let words = |options: String| options.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let mut options: Vec<_> = variables.flat_map(words).collect();
+    options.extend(own::options_of_java(&arguments, &Surroundings::of_children()));
+    options
 }
 
 /// Returns such an option of any JVM that a command names, perhaps in a line of a shell or in a script.
@@ -89,5 +127,21 @@ mod tests {
         std::fs::write(&script, "#!/bin/sh\njava -XX:ArchiveClassesAtExit=a.jsa A\n").unwrap();
         let found = option_in(&["sh".into(), script.into_os_string()]);
         assert_eq!(found, Some("-XX:ArchiveClassesAtExit"));
+    }
+
+    #[test]
+    fn an_aot_cache_that_cannot_be_used_or_made_is_remarked() {
+        let remark = |line: &str| remark_of(&words(line));
+        let start = |line: &str| remark(line).unwrap()[..40].to_owned();
+        assert_eq!(
+            start("java -XX:AOTCache=a.aot -XX:AOTMode=on A"),
+            "with -XX:AOTMode=on the JVM does not sta"
+        );
+        assert_eq!(
+            start("java -XX:AOTCacheOutput=a.aot A"),
+            "with -XX:AOTCacheOutput the AOT cache wi"
+        );
+        assert_eq!(remark("java -XX:AOTCache=a.aot -XX:AOTMode=auto A"), None);
+        assert_eq!(remark("java -XX:AOTMode=on A -XX:AOTCache=a.aot"), None);
     }
 }

@@ -75,6 +75,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Failure> {
         dir = TraceDir::in_folder(taken.file.clone())?;
     }
     let options = options_of(args, &dir)?;
+    archive::remark(&args.command, &options);
     let agent = argument::argument(&library, &options)?;
     let mut defaults = Defaults::of(&args.command, &args.agent)?;
     defaults.limit_size(&args.agent, &dir.pattern);

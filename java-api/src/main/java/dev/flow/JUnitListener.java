@@ -26,14 +26,15 @@ public final class JUnitListener implements TestExecutionListener {
 
     @Override
     public void executionStarted(TestIdentifier test) {
-        if (test.isTest()) {
+        // What contains tests, such as a feature of Spock with a table of data, ends after they began.
+        if (isMarked(test) && !test.isContainer()) {
             Flow.testStarted(name(test), test.getDisplayName());
         }
     }
 
     @Override
     public void executionSkipped(TestIdentifier test, String reason) {
-        if (test.isTest()) {
+        if (isMarked(test)) {
             Flow.testEnded(name(test), TestOutcome.SKIPPED, reason);
             return;
         }
@@ -41,7 +42,7 @@ public final class JUnitListener implements TestExecutionListener {
         if (all != null) {
             // JUnit reports nothing else about the tests in a skipped container.
             for (TestIdentifier inside : all.getDescendants(test)) {
-                if (inside.isTest()) {
+                if (isMarked(inside)) {
                     Flow.testEnded(name(inside), TestOutcome.SKIPPED, reason);
                 }
             }
@@ -50,11 +51,12 @@ public final class JUnitListener implements TestExecutionListener {
 
     @Override
     public void executionFinished(TestIdentifier test, TestExecutionResult result) {
-        if (!test.isTest()) {
+        TestExecutionResult.Status status = result.getStatus();
+        boolean isNews = !test.isContainer() || status != TestExecutionResult.Status.SUCCESSFUL;
+        if (!isMarked(test) || !isNews) {
             return;
         }
         // No switch: javac would give it a class, which the JVM would load while the first test runs.
-        TestExecutionResult.Status status = result.getStatus();
         TestOutcome outcome = TestOutcome.FAILED;
         if (status == TestExecutionResult.Status.SUCCESSFUL) {
             outcome = TestOutcome.PASSED;
@@ -63,6 +65,11 @@ public final class JUnitListener implements TestExecutionListener {
         }
         String reason = TestOutcome.reason(result.getThrowable().orElse(null));
         Flow.testEnded(name(test), outcome, reason);
+    }
+
+    /** Whether it is a test, and not one that TestNG runs, whose own listener marks it. */
+    private static boolean isMarked(TestIdentifier test) {
+        return test.isTest() && !test.getUniqueId().startsWith("[engine:testng]");
     }
 
     /**
@@ -79,8 +86,8 @@ public final class JUnitListener implements TestExecutionListener {
         String types = method.getMethodParameterTypes();
         String name = method.getClassName() + "." + method.getMethodName();
         String last = test.getLegacyReportingName();
-        if (last.startsWith(method.getMethodName() + "[") && types == null) {
-            // A parameterised test of JUnit 4 has its number there.
+        if (last.startsWith(method.getMethodName() + "[") && (types == null || types.isEmpty())) {
+            // A parameterised test of JUnit 4 has its number there. Those of JUnit 5 have parentheses before it.
             return method.getClassName() + "." + last;
         }
         if (types != null && !types.isEmpty()) {
@@ -117,13 +124,17 @@ public final class JUnitListener implements TestExecutionListener {
         return name.toString();
     }
 
-    /** The numbers of invocations and dynamic tests in a unique id: {@code [2]}, or {@code [1][3]}. */
+    /**
+     * The numbers of invocations and dynamic tests in a unique id: {@code [2]}, or {@code [1][3]}. Spock counts its
+     * iterations from 0.
+     */
     private static String numbers(String uniqueId) {
         StringBuilder numbers = new StringBuilder();
         for (String segment : uniqueId.split("/")) {
-            int number = segment.indexOf(":#");
+            String before = segment.startsWith("[iteration:") ? ":" : ":#";
+            int number = segment.indexOf(before);
             if (number >= 0 && segment.endsWith("]")) {
-                numbers.append('[').append(segment, number + 2, segment.length());
+                numbers.append('[').append(segment, number + before.length(), segment.length());
             }
         }
         return numbers.toString();

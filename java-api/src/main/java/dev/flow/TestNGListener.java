@@ -16,12 +16,14 @@ public final class TestNGListener implements ITestListener {
 
     @Override
     public void onTestStart(ITestResult test) {
-        Flow.testStarted(name(test), null);
+        if (isRun()) {
+            Flow.testStarted(name(test), null);
+        }
     }
 
     @Override
     public void onTestSuccess(ITestResult test) {
-        Flow.testEnded(name(test), TestOutcome.PASSED, null);
+        end(test, TestOutcome.PASSED);
     }
 
     @Override
@@ -47,12 +49,19 @@ public final class TestNGListener implements ITestListener {
     public void onFinish(ITestContext context) {}
 
     private static void end(ITestResult test, TestOutcome outcome) {
-        Flow.testEnded(name(test), outcome, TestOutcome.reason(test.getThrowable()));
+        if (isRun()) {
+            Flow.testEnded(name(test), outcome, TestOutcome.reason(test.getThrowable()));
+        }
+    }
+
+    /** Whether tests are run, not only listed: TestNG's engine for the JUnit Platform does that first. */
+    private static boolean isRun() {
+        return !Boolean.getBoolean("testng.mode.dryrun");
     }
 
     /**
      * {@code com.app.OrderTest.total}, followed by the number of each set of parameters. Stored with the
-     * test, because TestNG increments the number before the test has ended.
+     * test, because TestNG may change the number before the test has ended.
      */
     private static String name(ITestResult test) {
         Object known = test.getAttribute(NAME);
@@ -62,9 +71,21 @@ public final class TestNGListener implements ITestListener {
         String name = test.getTestClass().getName() + "." + test.getMethod().getMethodName();
         Object[] parameters = test.getParameters();
         if (parameters != null && parameters.length > 0) {
-            name += "[" + (test.getMethod().getParameterInvocationCount() + 1) + "]";
+            name += "[" + (index(test) + 1) + "]";
         }
         test.setAttribute(NAME, name);
         return name;
+    }
+
+    /**
+     * Which set of parameters it is. The result itself knows, but its interface has the method only in newer versions. The count of
+     * the method is that of all threads.
+     */
+    private static int index(ITestResult test) {
+        try {
+            return (Integer) test.getClass().getMethod("getParameterIndex").invoke(test);
+        } catch (ReflectiveOperationException older) {
+            return test.getMethod().getParameterInvocationCount();
+        }
     }
 }

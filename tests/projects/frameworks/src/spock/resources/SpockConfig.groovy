@@ -1,0 +1,1 @@
+runner { parallel { enabled true; fixed(4) } }
