@@ -69,8 +69,7 @@ pub(super) fn assemble(
     out: &mut Vec<u8>,
 ) -> Result<(), Skip> {
     let snippets = Snippets::new(plan, ids, additions)?;
-    let verified = class.major >= FIRST_WITH_FRAMES;
-    let mut layout = Layout { class, plan, snippets, scratch, verified };
+    let mut layout = Layout { plan, snippets, scratch, verified: class.major >= FIRST_WITH_FRAMES };
     layout.place_all()?;
     layout.write(additions, out)
 }
@@ -228,7 +227,6 @@ fn lines_of(
 /// A method while it is being moved.
 #[derive(Debug)]
 pub(super) struct Layout<'l, 'a> {
-    pub(super) class: &'l ClassFile<'a>,
     pub(super) plan: &'l Plan<'a>,
     pub(super) snippets: Snippets,
     scratch: &'l mut Scratch,

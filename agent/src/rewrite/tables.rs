@@ -126,11 +126,9 @@ impl Layout<'_, '_> {
         let content_at = open_attribute(name, out);
         let mut writer = FrameWriter::new(out);
         let moved = |pc: u16| short(self.instruction_start(pc.into())?);
-        let mut lists_unset = false;
         if let Some(table) = table {
             for frame in Frames::new(table)? {
                 let frame = frame?;
-                lists_unset |= frame.lists_unset();
                 writer.put(self.label(frame.pc)?, &frame, moved)?;
             }
         }
@@ -138,13 +136,7 @@ impl Layout<'_, '_> {
             let places = [(handlers.before, true), (handlers.end, false), (handlers.after, false)];
             for (place, before) in places {
                 if let Some(place) = place {
-                    let mut unset = Vec::new();
-                    if before && lists_unset {
-                        for field in self.class.strict_fields() {
-                            unset.push(additions.name_and_type(field.name, field.descriptor)?);
-                        }
-                    }
-                    writer.put_handler(place, additions.throwable()?, before, &unset)?;
+                    writer.put_handler(place, additions.throwable()?, before)?;
                 }
             }
         }

@@ -79,10 +79,7 @@ pub struct Method<'a> {
     pub annotated: bool,
 }
 
-const ACC_STATIC: u16 = 0x0008;
 const ACC_INTERFACE: u16 = 0x0200;
-/// Of a field, from JDK 28 on.
-const ACC_STRICT: u16 = 0x0800;
 
 impl<'a> ClassFile<'a> {
     /// Reads the structure. The code of methods is only read by [`ClassFile::plan`].
@@ -211,12 +208,6 @@ impl<'a> ClassFile<'a> {
     #[must_use]
     pub fn access(&self) -> u16 {
         self.access
-    }
-
-    /// The fields of objects that must be set before the constructor of the superclass is called, where the JVM knows such fields.
-    pub(in crate::rewrite) fn strict_fields(&self) -> impl Iterator<Item = &Field<'a>> {
-        let is_strict = |field: &&Field<'_>| field.access & (ACC_STATIC | ACC_STRICT) == ACC_STRICT;
-        self.fields.iter().filter(is_strict)
     }
 
     /// Returns whether it is an interface.

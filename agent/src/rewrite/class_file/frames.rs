@@ -2,9 +2,6 @@
 //!
 //! A frame counts its offset, and usually its types too, from the previous frame. So no frame is left out or
 //! inserted: new ones only follow the last.
-//!
-//! A frame in a constructor may begin with the fields that must be set before `super(…)` and are not set yet (type 246, a preview
-//! of JDK 28). A frame without that list has the one of the frame before.
 
 use super::bytes::{Reader, u16_at};
 use crate::rewrite::Skip;
@@ -18,7 +15,6 @@ const UNINITIALIZED: u8 = 8;
 
 const ONE_STACK: u8 = 64;
 const FIRST_RESERVED: u8 = 128;
-const WITH_UNSET: u8 = 246;
 const ONE_STACK_EXTENDED: u8 = 247;
 const SAME_EXTENDED: u8 = 251;
 const FULL: u8 = 255;
@@ -28,8 +24,6 @@ const FULL: u8 = 255;
 pub(in crate::rewrite) struct Frame<'a> {
     /// The offset that it describes.
     pub(in crate::rewrite) pc: usize,
-    /// The fields that are not set yet, if it lists them: their number, and the indices of their names and types.
-    unset: Option<(u16, &'a [u8])>,
     kind: Kind<'a>,
 }
 
@@ -66,13 +60,7 @@ impl<'a> Frames<'a> {
     }
 
     fn read(&mut self) -> Result<Frame<'a>, Skip> {
-        let mut tag = self.reader.u8()?;
-        let mut unset = None;
-        if tag == WITH_UNSET {
-            let count = self.reader.u16()?;
-            unset = Some((count, self.reader.take(usize::from(count) * 2)?));
-            tag = self.reader.u8()?;
-        }
+        let tag = self.reader.u8()?;
         let delta = match tag {
             0..ONE_STACK => tag.into(),
             ONE_STACK..FIRST_RESERVED => (tag - ONE_STACK).into(),
@@ -93,7 +81,7 @@ impl<'a> Frames<'a> {
         };
         let pc = self.next + usize::from(delta);
         self.next = pc + 1;
-        Ok(Frame { pc, unset, kind })
+        Ok(Frame { pc, kind })
     }
 
     fn types(&mut self, count: u16) -> Result<Types<'a>, Skip> {
@@ -132,11 +120,6 @@ impl<'a> Iterator for Frames<'a> {
 }
 
 impl Frame<'_> {
-    /// Returns whether it lists fields that are not set yet.
-    pub(in crate::rewrite) fn lists_unset(&self) -> bool {
-        self.unset.is_some()
-    }
-
     /// Returns the number of local variables, and whether the first one is a `this` that is not initialised.
     /// Takes both for the previous frame.
     pub(in crate::rewrite) fn uninitialised_this(
@@ -204,11 +187,6 @@ impl<'o> FrameWriter<'o> {
         moved: impl Fn(u16) -> Result<u16, Skip>,
     ) -> Result<(), Skip> {
         let delta = self.advance(pc)?;
-        if let Some((count, fields)) = frame.unset {
-            self.out.push(WITH_UNSET);
-            self.out.extend_from_slice(&count.to_be_bytes());
-            self.out.extend_from_slice(fields);
-        }
         let short = u8::try_from(delta).ok().filter(|delta| *delta < ONE_STACK);
         match frame.kind {
             Kind::Same => match short {
@@ -240,22 +218,14 @@ impl<'o> FrameWriter<'o> {
     }
 
     /// Writes the frame of one of our handlers: an exception on the stack, and no local variables. Before
-    /// `this` is initialised, the verifier requires that the frame shows this, and lists every field that may not be set at
-    /// an instruction that the handler covers, unless the frame before has the same list.
+    /// `this` is initialised, the verifier requires that the frame shows this.
     pub(in crate::rewrite) fn put_handler(
         &mut self,
         pc: usize,
         exception: u16,
         before: bool,
-        unset: &[u16],
     ) -> Result<(), Skip> {
         let delta = self.advance(pc)?;
-        if !unset.is_empty() {
-            self.out.push(WITH_UNSET);
-            let count = u16::try_from(unset.len()).map_err(|_| Skip::TooLarge)?;
-            self.out.extend_from_slice(&count.to_be_bytes());
-            self.out.extend(unset.iter().flat_map(|field| field.to_be_bytes()));
-        }
         self.tag(FULL, delta);
         let locals: &[u8] = if before { &[0, 1, UNINITIALIZED_THIS] } else { &[0, 0] };
         self.out.extend_from_slice(locals);

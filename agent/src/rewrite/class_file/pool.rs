@@ -470,19 +470,10 @@ impl Additions {
     }
 
     fn method_of(&mut self, class: u16, name: &[u8], descriptor: &[u8]) -> Result<u16, Skip> {
-        let name_and_type = self.name_and_type(name, descriptor)?;
-        self.pair(tag::METHOD, class, name_and_type)
-    }
-
-    /// The name and the type of a field or method.
-    pub(in crate::rewrite) fn name_and_type(
-        &mut self,
-        name: &[u8],
-        descriptor: &[u8],
-    ) -> Result<u16, Skip> {
         let name = self.utf8(name)?;
         let descriptor = self.utf8(descriptor)?;
-        self.pair(tag::NAME_AND_TYPE, name, descriptor)
+        let name_and_type = self.pair(tag::NAME_AND_TYPE, name, descriptor)?;
+        self.pair(tag::METHOD, class, name_and_type)
     }
 
     /// The class `java.lang.Throwable`.

@@ -751,66 +751,6 @@ fn frames_refer_to_the_new_offset_of_an_uninitialised_object() {
 }
 
 #[test]
-fn frames_list_fields_that_are_not_set_yet() {
-    const STRICT: u16 = 0x0800;
-    let mut class = Class::new(72, "p/B");
-    let [a, b] = class.field("p/C", "v", "I");
-    let [c, d] = class.method("p/B", "<init>", "()V");
-    class.add_field(STRICT, "v", "I");
-    class.add_field(STRICT, "w", "J");
-    class.add_field(STRICT | STATIC, "s", "I");
-    // The index before that of the field has its name and type.
-    let [high, low] = (u16::from_be_bytes([a, b]) - 1).to_be_bytes();
-    // if (i != 0) v = i; else v = 0; super(); The second frame follows the goto, the third one v.
-    let mut body = Body::from([
-        ILOAD_1,
-        IFEQ,
-        0,
-        11,
-        ALOAD_0,
-        ILOAD_1,
-        PUTFIELD,
-        a,
-        b,
-        GOTO,
-        0,
-        8,
-        ALOAD_0,
-        ICONST_0,
-        PUTFIELD,
-        a,
-        b,
-        ALOAD_0,
-        INVOKESPECIAL,
-        c,
-        d,
-        RETURN,
-    ]);
-    body.frames = Some(vec![0, 2, 246, 0, 1, high, low, 12, 246, 0, 0, 4]);
-    class.add_method(PUBLIC, "<init>", "(I)V", body);
-    let new = rewrite_one(&class.build(), 0).unwrap();
-    let listing = Listing::of(&new);
-    // ENTER has 5 bytes, so the first frame is at 17; the second one is still five bytes after it.
-    let [_, frames, old @ ..] = &listing.table[..] else { panic!("{listing:?}") };
-    assert_eq!(old[..10], [246, 0, 1, high, low, 17, 246, 0, 0, 4]);
-    assert_eq!(*frames, 4, "{listing:?}");
-    // Our handler before super(…) may be reached while neither of the two fields is set.
-    let [246, 0, 2, v_high, v_low, w_high, w_low, 255, ..] = old[10..] else {
-        panic!("{listing:?}")
-    };
-    let rewritten = ClassFile::parse(&new).unwrap();
-    let text = |index: [u8; 2]| {
-        let mut entry = rewritten.pool.entry(u16::from_be_bytes(index), &[12]).unwrap();
-        [0; 2].map(|_: u8| rewritten.pool.utf8(entry.u16().unwrap()).unwrap())
-    };
-    assert_eq!(text([v_high, v_low]), [&b"v"[..], b"I"]);
-    assert_eq!(text([w_high, w_low]), [&b"w"[..], b"J"]);
-    // `this` is not initialised there. The other handler's frame has no local variables, and no list.
-    assert_eq!(old[17..][..6], [255, 0, 18, 0, 1, 6], "{listing:?}");
-    assert_eq!(old[28..][..6], [255, 0, 4, 0, 0, 0], "{listing:?}");
-}
-
-#[test]
 fn a_method_is_announced_with_its_argument() {
     let mut class = Class::new(61, OBJECT);
     let mut body = Body::from([ILOAD_1, IFEQ, 0, 4, NOP, RETURN]);
