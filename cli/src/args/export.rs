@@ -73,7 +73,7 @@ pub(crate) struct ExportArgs {
     /// What to write
     #[arg(long, value_name = "FORMAT")]
     pub(crate) to: To,
-    /// Where to write it [default: standard output]
+    /// Where to write it: a file, or a new directory for tables [default: standard output]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) out: Option<PathBuf>,
     /// Write the samples of a trace, even if it has calls: as collapsed, svg, pprof or hpl
@@ -82,8 +82,8 @@ pub(crate) struct ExportArgs {
     /// For lcov and cobertura: the folders with source files, repeatable [default: those of the project in this directory]
     #[arg(long = "source", value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) sources: Vec<PathBuf>,
-    /// For parquet and parquet-shapes: the name of the program in each row [default: -Dotel.service.name of its command, its main
-    /// class or jar]
+    /// For parquet and parquet-shapes: the name of the program in each row [default: -Dotel.service.name of its command, or else its
+    /// main class or jar]
     #[arg(long, value_name = "NAME")]
     pub(crate) service: Option<String>,
     /// For parquet and parquet-shapes: the commit of the program in each row, such as "$(git rev-parse HEAD)"
@@ -204,7 +204,9 @@ impl ExportArgs {
         self.expect_no_compression()?;
         self.expect("tables of shapes", true, false)?;
         let Some(out) = self.out.clone() else {
-            return Err(Failure::Usage("tables need a new directory: --out DIR".to_owned()));
+            return Err(Failure::Usage(
+                "parquet-shapes needs a new directory: --out DIR".to_owned(),
+            ));
         };
         let (service, commit) = (self.service.clone(), self.commit.clone());
         Ok(ShapeTablesArgs { dir: self.dir.clone(), out, part: self.part.clone(), service, commit })

@@ -117,8 +117,8 @@ pub(crate) struct AgentArgs {
     /// Record only methods that match this pattern, pkg.Class or pkg.Class#method: * matches within a
     /// package, ** across packages; repeatable
     ///
-    /// extends:com.app.Api selects what extends or implements a type, @Transactional what has an annotation: methods, not
-    /// constructors.
+    /// A method needs to match only one. extends:TYPE matches the methods of classes that extend or implement a type, @NAME those
+    /// with an annotation, or in a class with it; neither matches constructors.
     #[arg(help_heading = WHAT)]
     #[arg(long, value_name = "GLOB")]
     pub(crate) include: Vec<String>,

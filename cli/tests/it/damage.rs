@@ -504,6 +504,10 @@ fn hostile() -> TempDir {
     const ACTS: &str = "\u{9b}31m\u{202e}\u{7f}\u{1b}[2J";
     let dir = crate::columns::trace();
     let at = |name: &str| dir.path().join(name);
+    // Hundreds of megabytes of rows say no more about texts than a few.
+    let large = at("thread-14.flow");
+    let calls = fs::read(&large).unwrap();
+    fs::write(large, &calls[..calls.len() / 1000]).unwrap();
     let read = |name: &str| fs::read_to_string(at(name)).unwrap();
     let json = serde_json::to_string(ACTS).unwrap();
     let json = json.trim_matches('"');

@@ -259,8 +259,8 @@ fn tables_have_the_rows_of_csv() {
                 assert_eq!(call[column], row[column], "{column} of {row:?}");
             }
         }
-        // Without a clock there are no times.
-        assert_eq!(calls[0].len(), 15);
+        // Without a clock there are no times, but their columns are there: tables of several traces have the same ones.
+        assert_eq!((calls[0].len(), calls[0]["start_ns"].as_str()), (21, ""));
         let methods = crate::readers::tables::rows(&out.join("methods.parquet"));
         let names: Vec<_> = methods.iter().map(|row| row["readable"].clone()).collect();
         assert_eq!(names[..3], NAMES[..3]);

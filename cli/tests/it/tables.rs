@@ -176,7 +176,7 @@ fn only_tables_have_an_origin() {
     assert_eq!(run.code, Some(2));
     assert!(run.err.contains("--commit does not apply"), "{}", run.err);
     let run = flow(&["export", "--to", "parquet-shapes"], trace.path());
-    assert!(run.err.contains("tables need a new directory: --out DIR"), "{}", run.err);
+    assert!(run.err.contains("parquet-shapes needs a new directory: --out DIR"), "{}", run.err);
 }
 
 /// The columns of a table, with their types as the page writes them.

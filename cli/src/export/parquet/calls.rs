@@ -69,7 +69,7 @@ pub(super) struct Tests<'a> {
 }
 
 /// The columns of calls, without those of their origin.
-fn columns(is_timed: bool) -> Vec<Column> {
+fn columns() -> Vec<Column> {
     let mut columns = vec![
         Column::few("thread", false),
         Column::number("call"),
@@ -82,11 +82,8 @@ fn columns(is_timed: bool) -> Vec<Column> {
         Column::text("values", true),
         Column::text("context", true),
     ];
-    if is_timed {
-        columns.extend(["start_ns", "start_from_ns"].map(Column::number).into_iter().chain(
-            ["start_by_ns", "end_ns", "end_from_ns", "end_by_ns"].map(Column::number_or_none),
-        ));
-    }
+    let times = ["start_ns", "start_from_ns", "start_by_ns", "end_ns", "end_from_ns", "end_by_ns"];
+    columns.extend(times.map(Column::number_or_none));
     columns
 }
 
@@ -104,7 +101,7 @@ impl<'a> Parquet<'a> {
         new_directory(dir)?;
         let is_timed = scale == Unit::Nanos;
         Ok(Self {
-            small: Table::files(dir.join("calls/threads=small"), 0, columns(is_timed), &origin),
+            small: Table::files(dir.join("calls/threads=small"), 0, columns(), &origin),
             origin,
             large: None,
             dir: dir.to_path_buf(),
@@ -148,7 +145,9 @@ impl<'a> Parquet<'a> {
         let thrown = exit.and_then(Exit::thrown);
         self.calls += 1;
         let table = self.large.as_mut().unwrap_or(&mut self.small);
-        // Without a clock the columns of times are absent.
+        // Without a clock, calls have no times.
+        let start = Some(entered).filter(|_| self.is_timed);
+        let timed_end = end.filter(|_| self.is_timed);
         let values = values.json();
         let row = [
             self.thread.get().into(),
@@ -161,12 +160,12 @@ impl<'a> Parquet<'a> {
             test.map(|test| test as u64).into(),
             values.as_deref().into(),
             context.as_deref().into(),
-            entered.at.into(),
-            entered.bounds.from_ns.into(),
-            known(entered.bounds.by_ns).into(),
-            end.map(|end| end.at).into(),
-            end.map(|end| end.bounds.from_ns).into(),
-            end.and_then(|end| known(end.bounds.by_ns)).into(),
+            start.map(|start| start.at).into(),
+            start.map(|start| start.bounds.from_ns).into(),
+            start.and_then(|start| known(start.bounds.by_ns)).into(),
+            timed_end.map(|end| end.at).into(),
+            timed_end.map(|end| end.bounds.from_ns).into(),
+            timed_end.and_then(|end| known(end.bounds.by_ns)).into(),
         ];
         self.failed = table.push(row).err();
     }
@@ -188,7 +187,7 @@ impl Exporter for Parquet<'_> {
         self.large = (file.bytes() >= LARGE_BYTES).then(|| {
             let dir = self.dir.join(format!("calls/threads={}", file.id()));
             let files = self.threads.get(&file.id()).map_or(0, |written| written.files);
-            Table::files(dir, files, columns(self.is_timed), &self.origin)
+            Table::files(dir, files, columns(), &self.origin)
         });
     }
 
