@@ -33,5 +33,5 @@ names=$(mktemp)
 trap 'rm -f "$names"' EXIT
 run flow-codec --lib format:: method_map:: read::decode:: scan:: write::
 run flow-codec "--test it" raw::
-run flow-query --lib analysis::by_method:: analysis::by_path::
+run flow-query --lib analysis::by_method::report:: analysis::by_path::
 run flow-query "--test it" naive::
