@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs tests of the codec under Miri, which detects undefined behaviour, also in dependencies. Only the pure
-# parts run: bytes in memory to records and back. Tests that are too slow under Miri are marked in the source.
+# Runs tests of codec and query under Miri, which detects undefined behaviour, also in dependencies. Only the pure
+# parts run: bytes in memory to records and back, and sums of these. Tests that are too slow under Miri are marked in the source.
 # Takes some minutes.
 set -eu
 cd "$(dirname "$0")/.."
@@ -20,15 +20,18 @@ export MIRIFLAGS=-Zmiri-disable-isolation
 # Runs the tests whose names begin with one of these, which leave out the parts that open files. A name that
 # matches no test is an error: it would be left out without a word.
 run() {
-    target=$1
-    shift
-    cargo test --quiet -p flow-codec $target -- --list >"$names" 2>/dev/null
+    package=$1
+    target=$2
+    shift 2
+    cargo test --quiet -p "$package" $target -- --list >"$names"
     for name in "$@"; do
         grep -q "^$name" "$names" || { echo "miri.sh: no test begins with $name" >&2; exit 1; }
     done
-    cargo +nightly miri test --quiet -p flow-codec $target -- "$@"
+    cargo +nightly miri test --quiet -p "$package" $target -- "$@"
 }
 names=$(mktemp)
 trap 'rm -f "$names"' EXIT
-run --lib analysis:: format:: method_map:: read::records::flow scan:: write::
-run "--test it" naive:: raw::
+run flow-codec --lib format:: method_map:: read::decode:: scan:: write::
+run flow-codec "--test it" raw::
+run flow-query --lib analysis::by_method::report:: analysis::by_path::
+run flow-query "--test it" naive::

@@ -1,5 +1,6 @@
 // Checks a file against speedscope's published schema, and loads files with the importers of the released
-// viewer, without its screen.
+// viewer, without its screen. A trace of Chrome in which calls start at the same time is not loaded, only checked
+// to be nested.
 //
 // Usage: read_speedscope.mjs MODULES FILE…, where MODULES is the node_modules folder that has speedscope and ajv.
 
@@ -35,9 +36,43 @@ async function importers() {
   return await globalThis.importers;
 }
 
+/**
+ * Checks that the calls of a trace of Chrome are nested and in order. Returns whether each starts at a time of its own.
+ *
+ * Viewers keep the order of events with the same time. The importer of speedscope sorts starts and ends apart, and so
+ * loses it.
+ */
+function startsDiffer(events) {
+  const threads = new Map();
+  let differ = true;
+  for (const {ph, tid, ts, name} of events) {
+    if (ph !== "B" && ph !== "E") continue;
+    if (!threads.has(tid)) threads.set(tid, {open: [], start: -1, last: 0});
+    const thread = threads.get(tid);
+    if (ts < thread.last) throw new Error(`thread ${tid} goes back at ${ts}`);
+    thread.last = ts;
+    if (ph === "B") {
+      differ &&= ts > thread.start;
+      thread.start = ts;
+      thread.open.push(name);
+    } else {
+      const begun = thread.open.pop();
+      if (begun !== name) throw new Error(`${begun} ends as ${name} at ${ts}`);
+    }
+  }
+  return differ;
+}
+
 const {importProfileGroupFromText} = await importers();
 for (const file of files) {
   const text = fs.readFileSync(file, "utf8");
+  if (file.endsWith(".trace.json")) {
+    const events = JSON.parse(text).traceEvents;
+    if (!startsDiffer(events)) {
+      console.log(`  ${path.basename(file)}: ${events.length} events in order; not imported, because calls start at the same time`);
+      continue;
+    }
+  }
   if (file.endsWith(".speedscope.json")) {
     const Ajv = require("ajv");
     const schema = JSON.parse(fs.readFileSync(path.join(release, "file-format-schema.json"), "utf8"));

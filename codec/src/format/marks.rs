@@ -1007,6 +1007,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "slow there")]
     fn lines_share_a_mark_at_one_position() {
         let line = |offset, line| (position(offset, 0), Mark::Line(line));
         let instant = |at_ns| (position(7, 0), Mark::Instant { at_ns });
@@ -1033,6 +1034,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "slow there")]
     fn steps_share_a_mark_at_one_position() {
         let step = |offset, step| (position(offset, 0), Mark::Step(step));
         let marks = vec![

@@ -21,7 +21,7 @@ pub(crate) const NAME: &str = "verify-exports";
 /// Exit status: 0 all exports load, 1 one does not, or something is missing.
 #[derive(Debug, Parser)]
 pub(crate) struct VerifyExportsArgs {
-    /// The trace to export (two that are made here: one of three threads, one with times)
+    /// The trace to export (three that are made here: one of three threads, two with times)
     #[arg(value_name = "DIR", value_parser = absolute)]
     trace: Option<PathBuf>,
 }
@@ -124,16 +124,22 @@ pub(crate) fn run(args: VerifyExportsArgs) -> Result<Outcome> {
     Ok(Outcome::passed_if(missing.is_empty()))
 }
 
-/// Makes a trace of three threads, and one with times.
+/// Makes a trace of three threads, one in which each call has its own time, and one with samples, between which all calls
+/// have the same time.
 fn make_traces(project: &Project, work: &Path) -> Result<Vec<PathBuf>> {
-    let (small, timed) = (work.join("small"), work.join("timed"));
+    let small = work.join("small");
     fs::create_dir(&small).context(small.display())?;
     samples::write_small(&small)?;
     project::build(["--workspace", "--example", "generate"])?;
-    let mut generate = Command::new(project.target.join("debug/examples/generate"));
-    generate.args(["--calls", "20k", "--threads", "2", "--clock", "10000"]);
-    run_command(generate.arg(&timed))?;
-    Ok(vec![small, timed])
+    let mut traces = vec![small];
+    for (name, period_ns) in [("exact", "1"), ("timed", "10000")] {
+        let trace = work.join(name);
+        let mut generate = Command::new(project.target.join("debug/examples/generate"));
+        generate.args(["--calls", "20k", "--threads", "2", "--clock", period_ns]);
+        run_command(generate.arg(&trace))?;
+        traces.push(trace);
+    }
+    Ok(traces)
 }
 
 /// Runs the recipes of the page about tables, with the tables of one trace, and those of two machines on two days.

@@ -283,6 +283,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "slow there")]
     fn marks_of_any_length_are_read_from_any_stream() {
         let expected =
             [3_u32, 100, 70_000, 1_000_000].map(|len| (position(len.into()), note(len as usize)));

@@ -282,6 +282,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "slow there")]
     fn nothing_is_taken_from_bytes_that_are_gone() {
         // More than a buffer, of calls whose bytes are all different within it, and equal after it.
         let calls: Vec<_> = (0..3)
