@@ -33,7 +33,7 @@ pub enum ShapeFact<'a> {
         shape: ShapeName,
         /// The called one.
         callee: ShapeName,
-        /// Its place among the different ones that are called, by their first calls.
+        /// The rank of the called one among the different ones that are called, by their first calls.
         place: u64,
         /// How many calls.
         count: u64,

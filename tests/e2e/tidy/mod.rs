@@ -93,8 +93,8 @@ const FLOORS: [(&str, &[&str]); 5] = [
     (
         "options",
         &[
-            "error", "tracked", "loader", "presets", "filter", "mains", "notice", "kinds",
-            "sources", "values", "parse", "tests",
+            "error", "tracked", "related", "loader", "presets", "filter", "mains", "notice",
+            "kinds", "sources", "values", "parse", "tests",
         ],
     ),
     (

@@ -170,10 +170,12 @@ impl<'a> ClassFile<'a> {
         self.super_name.map(binary_name)
     }
 
-    /// The binary names of the superclass and of the interfaces that the class names.
+    /// The binary names of the superclass and of the interfaces that the class names. An interface has no superclass, though its
+    /// class file names `Object`.
     #[must_use]
     pub fn supertypes(&self) -> Vec<String> {
-        self.super_name.iter().chain(&self.interfaces).map(|name| binary_name(name)).collect()
+        let super_name = self.super_name.filter(|_| !self.is_interface());
+        super_name.iter().chain(&self.interfaces).map(|name| binary_name(name)).collect()
     }
 
     /// The name of the source file.

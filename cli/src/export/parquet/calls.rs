@@ -10,7 +10,7 @@ use flow_codec::read::{TestRun, TestsOfThread, ThreadFile, Trace};
 use flow_codec::{MethodId, ThreadId};
 use flow_query::ask::{CallContexts, ContextsInThread};
 
-use super::lists::{write_methods, write_tests, write_threads};
+use super::lists::{Tests, Written, write_methods, write_tests, write_threads};
 use super::origin::Origin;
 use super::table::{Column, Table, Value, new_directory};
 use crate::export::emit::{Buffer, Exit, Exporter, Moment, ValuesOfCall};
@@ -53,21 +53,6 @@ struct Open {
     context: Option<Rc<str>>,
 }
 
-/// How much was written of a thread.
-#[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Written {
-    pub(super) calls: u64,
-    files: usize,
-}
-
-/// The tests of a trace.
-pub(super) struct Tests<'a> {
-    /// All tests: the number of a test is its index.
-    pub(super) runs: &'a [TestRun],
-    /// By test, how many of its calls were written; `None` for tests that are not selected.
-    pub(super) calls: Vec<Option<u64>>,
-}
-
 /// The columns of calls, without those of their origin.
 fn columns() -> Vec<Column> {
     let mut columns = vec![
@@ -101,7 +86,7 @@ impl<'a> Parquet<'a> {
         new_directory(dir)?;
         let is_timed = scale == Unit::Nanos;
         Ok(Self {
-            small: Table::files(dir.join("calls/threads=small"), 0, columns(), &origin),
+            small: Table::files(dir.join("calls/threads=small"), 0, origin.after(columns())),
             origin,
             large: None,
             dir: dir.to_path_buf(),
@@ -187,7 +172,7 @@ impl Exporter for Parquet<'_> {
         self.large = (file.bytes() >= LARGE_BYTES).then(|| {
             let dir = self.dir.join(format!("calls/threads={}", file.id()));
             let files = self.threads.get(&file.id()).map_or(0, |written| written.files);
-            Table::files(dir, files, columns(), &self.origin)
+            Table::files(dir, files, self.origin.after(columns()))
         });
     }
 

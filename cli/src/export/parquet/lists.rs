@@ -4,13 +4,27 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use flow_codec::format::test_marks::Outcome;
-use flow_codec::read::Trace;
+use flow_codec::read::{TestRun, Trace};
 use flow_codec::{MethodNames, NameForm, ThreadId};
 
-use super::calls::{Tests, Written};
 use super::origin::Origin;
 use super::table::{Column, Table, Value};
 use crate::failure::Failure;
+
+/// How much was written of a thread.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Written {
+    pub(super) calls: u64,
+    pub(super) files: usize,
+}
+
+/// The tests of a trace.
+pub(super) struct Tests<'a> {
+    /// All tests: the number of a test is its index.
+    pub(super) runs: &'a [TestRun],
+    /// By test, how many of its calls were written; `None` for tests that are not selected.
+    pub(super) calls: Vec<Option<u64>>,
+}
 
 pub(super) fn write_methods(dir: &Path, trace: &Trace, origin: &Origin) -> Result<(), Failure> {
     let columns = vec![
@@ -24,7 +38,7 @@ pub(super) fn write_methods(dir: &Path, trace: &Trace, origin: &Origin) -> Resul
         Column::text("loader", false),
         Column::text("flags", false),
     ];
-    let mut table = Table::one_file(dir, "methods", columns, origin);
+    let mut table = Table::one_file(dir, "methods", origin.after(columns));
     let names = MethodNames::new(trace.methods());
     for (id, method) in trace.methods().iter() {
         let info = method.info();
@@ -58,7 +72,7 @@ pub(super) fn write_threads(
         Column::number_or_none("end_ns"),
         Column::number_or_none("cpu_ns"),
     ];
-    let mut table = Table::one_file(dir, "threads", columns, origin);
+    let mut table = Table::one_file(dir, "threads", origin.after(columns));
     for (id, Written { calls, .. }) in threads {
         let thread = trace.threads().get(id);
         let kind = match thread {
@@ -95,7 +109,7 @@ pub(super) fn write_tests(
         Column::number_or_none("start_ns"),
         Column::number_or_none("end_ns"),
     ];
-    let mut table = Table::one_file(dir, "tests", columns, origin);
+    let mut table = Table::one_file(dir, "tests", origin.after(columns));
     let times = |ns: Option<u64>| ns.filter(|_| is_timed).into();
     for (number, (run, calls)) in (0..).zip(tests.runs.iter().zip(tests.calls)) {
         let Some(calls) = calls else { continue };

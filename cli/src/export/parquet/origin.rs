@@ -29,8 +29,8 @@ impl Origin {
         }
     }
 
-    /// Its columns.
-    pub(super) fn columns(&self) -> Vec<Column> {
+    /// The columns of a table, and those of the origin.
+    pub(super) fn after(&self, columns: Vec<Column>) -> Vec<Column> {
         let texts = [
             ("run", &self.run),
             ("host", &self.host),
@@ -43,6 +43,6 @@ impl Origin {
         };
         let started = self.started_unix_ns.map(|ns| i64::try_from(ns).unwrap_or(i64::MAX));
         let started = Column::new("started_unix_ns", true, Values::SameNumber(started));
-        texts.into_iter().map(text).chain([started]).collect()
+        columns.into_iter().chain(texts.into_iter().map(text)).chain([started]).collect()
     }
 }

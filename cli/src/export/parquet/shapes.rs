@@ -34,7 +34,7 @@ impl<'a> ShapesTables<'a> {
     /// Creates the directory, which must be new or empty.
     pub(crate) fn create(dir: &Path, trace: &'a Trace, origin: Origin) -> Result<Self, Failure> {
         new_directory(dir)?;
-        let table = |name, columns| Table::one_file(dir, name, columns, &origin);
+        let table = |name, columns| Table::one_file(dir, name, origin.after(columns));
         let mut shapes = vec![Column::text("shape", false)];
         shapes.extend(method_columns());
         shapes.extend([Column::text("outcome", false), Column::number("calls")]);
@@ -124,7 +124,7 @@ impl<'a> ShapesTables<'a> {
             Column::number("total_error"),
             Column::number("self_error"),
         ]);
-        let mut methods = Table::one_file(&self.dir, "methods", columns, &self.origin);
+        let mut methods = Table::one_file(&self.dir, "methods", self.origin.after(columns));
         for (method, weight) in &sums.rows {
             let [class, name, descriptor, readable] = self.method(*method);
             methods.push([

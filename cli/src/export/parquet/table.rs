@@ -14,7 +14,6 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
-use super::origin::Origin;
 use crate::failure::Failure;
 
 /// How many rows are in memory.
@@ -42,7 +41,7 @@ pub(super) enum Values {
     /// Numbers of which many are equal.
     Few(Vec<i64>),
     Texts(Vec<ByteArray>),
-    /// The same in each row; `None` if no row has any.
+    /// One value for all rows; `None` if no row has any.
     SameNumber(Option<i64>),
     SameText(Option<ByteArray>),
 }
@@ -169,23 +168,12 @@ pub(super) struct Table {
 
 impl Table {
     /// A table in a file of this name in a directory.
-    pub(super) fn one_file(
-        dir: &Path,
-        name: &'static str,
-        columns: Vec<Column>,
-        origin: &Origin,
-    ) -> Self {
-        Self { name: Some(name), ..Self::files(dir.to_path_buf(), 0, columns, origin) }
+    pub(super) fn one_file(dir: &Path, name: &'static str, columns: Vec<Column>) -> Self {
+        Self { name: Some(name), ..Self::files(dir.to_path_buf(), 0, columns) }
     }
 
     /// A table in files with some millions of rows, with numbers from this one on.
-    pub(super) fn files(
-        dir: PathBuf,
-        first: usize,
-        mut columns: Vec<Column>,
-        origin: &Origin,
-    ) -> Self {
-        columns.extend(origin.columns());
+    pub(super) fn files(dir: PathBuf, first: usize, columns: Vec<Column>) -> Self {
         Self { dir, name: None, columns, rows: 0, file: None, files: first }
     }
 
@@ -196,7 +184,7 @@ impl Table {
         }
     }
 
-    /// Adds a row, with a value for each column but those of the origin. Writes the rows in memory if they are many.
+    /// Adds a row, with a value for each column but those that are the same in all rows. Writes the rows in memory if they are many.
     #[inline]
     pub(super) fn push<const N: usize>(&mut self, row: [Value<'_>; N]) -> Result<(), Failure> {
         self.columns.iter_mut().zip(row).for_each(|(column, value)| column.push(value));

@@ -359,7 +359,7 @@ fn print_steps(dir: Option<&String>, steps: &[(&str, &str)]) {
     }
 }
 
-/// Runs of this length were measured with `--quick` and without: all that made so many calls became cheaper, those with few calls
+/// Runs of this length were measured with `--quick` and without: all that made as many calls a second became cheaper, those with few calls
 /// became dearer, and longer ones may profit from the second compiler. See `docs/performance.md`.
 const SHORT_NS: RangeInclusive<u64> = 2_000_000_000..=30_000_000_000;
 const CALLS_A_SECOND: u64 = 2_000_000;
