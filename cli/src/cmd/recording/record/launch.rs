@@ -81,12 +81,16 @@ pub(super) fn other_agent() -> Option<&'static str> {
     VARIABLES.into_iter().find(has_agent)
 }
 
+/// The option among some words for a JVM that chooses compilers, if there is one.
+pub(super) fn compiler_option(words: &str) -> Option<&'static str> {
+    COMPILERS.into_iter().find(|option| words.contains(option))
+}
+
 /// Refuses --quick if the JVMs get an option about compilers already: the trace would say what is not true.
 fn expect_no_compiler(command: &[OsString]) -> Result<(), Failure> {
     let of_variables = VARIABLES.into_iter().filter_map(env::var_os);
     for words in of_variables.chain(command.iter().cloned()) {
-        let words = words.to_string_lossy();
-        if let Some(option) = COMPILERS.into_iter().find(|option| words.contains(option)) {
+        if let Some(option) = compiler_option(&words.to_string_lossy()) {
             return Err(Failure::Usage(format!(
                 "--quick: the JVM gets an option with {option} already; leave out one of the two"
             )));

@@ -11,6 +11,7 @@ use flow_codec::format::test_marks::Outcome;
 use flow_codec::read::{TestRun, Trace};
 use flow_options::patterns;
 
+use super::launch::compiler_option;
 use super::notices::Notices;
 use crate::args::DEFAULT_DIR;
 use crate::cmd::recording::agent::{TraceDir, earlier_moved, shown, trace_directories};
@@ -368,10 +369,7 @@ const CALLS_A_SECOND: u64 = 2_000_000;
 fn is_for_quick(manifest: &Manifest) -> bool {
     let Some(end) = &manifest.end else { return false };
     let calls = u128::from(end.totals.enters) * 1_000_000_000;
-    let is_chosen = |word: &String| {
-        word == "-Xint"
-            || word.starts_with("-XX:") && (word.contains("Tiered") || word.contains("Compil"))
-    };
+    let is_chosen = |word: &String| word == "-Xint" || compiler_option(word).is_some();
     SHORT_NS.contains(&end.at_ns)
         && calls >= u128::from(CALLS_A_SECOND) * u128::from(end.at_ns)
         && manifest.engine == "instrument"
