@@ -79,5 +79,5 @@ pub use name::{Name, NameForm, Overloads};
 pub use self::{
     format::leb128::Undecoded,
     method_map::MethodMap,
-    name::{KeptOrigin, MADE_WORDS, Origin, argument_count, stable_key, type_name},
+    name::{KeptOrigin, MADE_WORDS, Origin, argument_count, stable_key, stable_name, type_name},
 };

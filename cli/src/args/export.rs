@@ -1,6 +1,6 @@
 //! Arguments of `flow export`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use clap::builder::PossibleValue;
@@ -203,11 +203,7 @@ impl ExportArgs {
     pub(crate) fn shapes(&self) -> Result<ShapeTablesArgs, Failure> {
         self.expect_no_compression()?;
         self.expect("tables of shapes", true, false)?;
-        let Some(out) = self.out.clone() else {
-            return Err(Failure::Usage(
-                "parquet-shapes needs a new directory: --out DIR".to_owned(),
-            ));
-        };
+        let out = self.new_directory("parquet-shapes")?.to_path_buf();
         let (service, commit) = (self.service.clone(), self.commit.clone());
         Ok(ShapeTablesArgs { dir: self.dir.clone(), out, part: self.part.clone(), service, commit })
     }
@@ -228,6 +224,15 @@ impl ExportArgs {
     pub(crate) fn expect_no_sources(&self) -> Result<(), Failure> {
         let sources = given(&[("--source", !self.sources.is_empty())]);
         expect("what is not --to lcov, cobertura or jacoco", &sources, &[])
+    }
+
+    /// The directory of tables in a format.
+    ///
+    /// # Errors
+    /// Nothing says where to write.
+    pub(crate) fn new_directory(&self, format: &str) -> Result<&Path, Failure> {
+        let missing = || Failure::Usage(format!("{format} needs a new directory: --out DIR"));
+        self.out.as_deref().ok_or_else(missing)
     }
 
     /// Refuses to name an origin in what has no column for it.

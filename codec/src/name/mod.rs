@@ -23,4 +23,4 @@ mod stable;
 pub use self::forms::{NameForm, Overloads, argument_count, type_name};
 pub use self::languages::MADE_WORDS;
 pub use self::raw::{KeptOrigin, Name, Origin};
-pub use self::stable::stable_key;
+pub use self::stable::{stable_key, stable_name};

@@ -41,25 +41,33 @@ const VALUES: &str = "values";
 /// call needs it first: a static initialiser, and `values()` of an enumeration, which the JDK calls for the first `valueOf` and keeps.
 #[must_use]
 pub fn stable_key(class: &str, name: &str, descriptor: &str) -> Option<String> {
+    stable_name(class, name, descriptor)
+        .map(|[class, name, descriptor]| format!("{class}#{name}{descriptor}"))
+}
+
+/// The class, name and descriptor of which the [key](stable_key) consists.
+#[doc(hidden)]
+#[must_use]
+pub fn stable_name(class: &str, name: &str, descriptor: &str) -> Option<[String; 3]> {
     if name == INITIALISER || name == VALUES && is_array_of(class, descriptor) {
         return None;
     }
-    let mut key = String::with_capacity(class.len() + name.len() + descriptor.len() + 1);
-    push_class(class, &mut key);
-    key.push('#');
-    push_method(name, &mut key);
+    let mut stable = [class, name, descriptor].map(|part| String::with_capacity(part.len()));
+    let [of_class, of_method, types] = &mut stable;
+    push_class(class, of_class);
+    push_method(name, of_method);
     let mut rest = descriptor;
     // Types of parameters are made, too.
     while let Some((before, after)) = rest.split_once('L').filter(|_| rest.contains('$')) {
         let (class, after) = after.split_once(';').unwrap_or((after, ""));
-        key.push_str(before);
-        key.push('L');
-        push_class(class, &mut key);
-        key.push(';');
+        types.push_str(before);
+        types.push('L');
+        push_class(class, types);
+        types.push(';');
         rest = after;
     }
-    key.push_str(rest);
-    Some(key)
+    types.push_str(rest);
+    Some(stable)
 }
 
 /// Returns whether a method without parameters returns an array of a class.

@@ -38,9 +38,7 @@ impl<'a> Export<'a> {
     }
 
     pub(super) fn tables(&self) -> Result<Status, Failure> {
-        let Some(dir) = self.args.out.as_deref() else {
-            return Err(Failure::Usage("parquet needs a new directory: --out DIR".to_owned()));
-        };
+        let dir = self.args.new_directory("parquet")?;
         let mut progress = Progress::without_results(self.bytes());
         let tests = &self.args.part.tests;
         let is_selected = |run: &TestRun| tests.include(&run.name);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use flow_codec::read::{Methods, Trace};
-use flow_codec::{MethodId, MethodNames, NameForm, stable_key};
+use flow_codec::{MethodId, MethodNames, NameForm, stable_name};
 use flow_query::shapes::ShapeFact;
 
 use super::origin::Origin;
@@ -104,7 +104,7 @@ impl<'a> ShapesTables<'a> {
 
     /// The class, name and descriptor of a method as names of behaviours have them, and its readable name.
     fn method(&self, method: MethodId) -> [String; 4] {
-        stable_name(self.trace.methods(), method).map_or_else(
+        shown_name(self.trace.methods(), method).map_or_else(
             Default::default,
             |[class, name, descriptor]| {
                 [class, name, descriptor, self.names.get(method, NameForm::Readable)]
@@ -152,14 +152,9 @@ fn method_columns() -> Vec<Column> {
 }
 
 /// A method without the numbers that compilers and frameworks hand out, or as it is if it is part of no behaviour.
-fn stable_name(methods: &Methods, method: MethodId) -> Option<[String; 3]> {
+fn shown_name(methods: &Methods, method: MethodId) -> Option<[String; 3]> {
     let info = methods.get(method)?.info();
-    let key = stable_key(&info.class, &info.name, &info.descriptor);
-    let split = |key: &str| {
-        let (class, rest) = key.split_once('#')?;
-        let (name, descriptor) = rest.split_at(rest.rfind('(')?);
-        Some([class, name, descriptor].map(str::to_owned))
-    };
     let as_it_is = || [info.class.clone(), info.name.clone(), info.descriptor.clone()];
-    Some(key.and_then(|key| split(&key)).unwrap_or_else(as_it_is))
+    let stable = stable_name(&info.class, &info.name, &info.descriptor);
+    Some(stable.unwrap_or_else(as_it_is))
 }
