@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::dag::{Behaviour, Dag, Kind, NameCalls, Ranges, Root};
+use crate::dag::{Behaviour, Dag, NameCalls, Ranges, Root};
 use flow_codec::format::marks::Position;
 use flow_codec::format::shape_name::CallOrder;
 use flow_codec::read::Methods;
@@ -20,7 +20,7 @@ impl NamedShapes {
     #[must_use]
     pub fn new(dag: Dag, methods: &Methods, order: CallOrder) -> Option<Self> {
         let shapes = dag.shapes();
-        if shapes.iter().any(|shape| matches!(shapes.kind(shape), Kind::Break(_))) {
+        if shapes.have_breaks() {
             return None;
         }
         let behaviours = shapes.behaviours(order, |method| methods.stable_key(method));

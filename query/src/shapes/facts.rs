@@ -110,21 +110,18 @@ impl Facts<'_> {
         let has_ranges = self.chosen.is_all() && named.has_ranges(file);
         let mut ranges = has_ranges.then(Ranges::default);
         for (run, part) in tests {
-            let counts = match (&mut ranges, part.parts()) {
-                (Some(ranges), Some(parts)) => {
-                    let counts = named.counts_in(ranges, parts);
-                    self.behaviours(&named, &counts);
-                    counts
-                }
+            let of_part;
+            let (named, counts) = match (&mut ranges, part.parts()) {
+                (Some(ranges), Some(parts)) => (&named, named.counts_in(ranges, parts)),
                 _ => {
-                    let (of_part, worst) = self.read(part, listener);
+                    let (read, worst) = self.read(part, listener);
                     soundness = soundness.and(worst);
-                    let Some(of_part) = of_part else { continue };
-                    let counts = of_part.counts(of_part.dag.roots());
-                    self.behaviours(&of_part, &counts);
-                    counts
+                    let Some(read) = read else { continue };
+                    of_part = read;
+                    (&of_part, of_part.counts(of_part.dag.roots()))
                 }
             };
+            self.behaviours(named, &counts);
             for (shape, (_, count)) in &counts {
                 outside.entry(*shape).and_modify(|(_, left)| *left = left.saturating_sub(*count));
             }
@@ -152,11 +149,12 @@ impl Facts<'_> {
     /// Passes on the behaviours that are new.
     fn behaviours(&mut self, named: &NamedDag, counts: &Counts) {
         for (name, (shape, _)) in counts {
-            let (Some((method, outcome, calls)), true) =
+            let (Some((behaviour, method, outcome)), true) =
                 (named.call(*shape), self.known.insert(*name))
             else {
                 continue;
             };
+            let calls = behaviour.calls;
             (self.each)(ShapeFact::Shape { shape: *name, method, outcome, calls });
             for (place, (callee, count)) in (0..).zip(named.callees(*shape)) {
                 (self.each)(ShapeFact::Edge { shape: *name, callee, place, count });
@@ -185,18 +183,17 @@ impl NamedDag {
         Self { dag, behaviours }
     }
 
-    fn name(&self, shape: ShapeId) -> Option<ShapeName> {
-        let is_call = matches!(self.dag.shapes().kind(shape), Kind::Call(..));
-        self.behaviours.get(shape.index()).copied().flatten().filter(|_| is_call).map(|b| b.name)
-    }
-
-    /// The method of a call, how it was left, and how many calls it consists of.
-    fn call(&self, shape: ShapeId) -> Option<(MethodId, Outcome, u64)> {
-        let calls = self.behaviours.get(shape.index()).copied().flatten()?.calls;
+    /// What a call did, its method, and how it was left.
+    fn call(&self, shape: ShapeId) -> Option<(Behaviour, MethodId, Outcome)> {
+        let behaviour = self.behaviours.get(shape.index()).copied().flatten()?;
         match self.dag.shapes().kind(shape) {
-            Kind::Call(method, outcome) => Some((method, outcome, calls)),
+            Kind::Call(method, outcome) => Some((behaviour, method, outcome)),
             Kind::Thread | Kind::Break(_) => None,
         }
+    }
+
+    fn name(&self, shape: ShapeId) -> Option<ShapeName> {
+        self.call(shape).map(|(behaviour, ..)| behaviour.name)
     }
 
     /// The behaviours that a call makes, in the order of their first calls.
@@ -221,14 +218,12 @@ impl NamedDag {
     /// Returns whether the calls in ranges of a thread can be found in its shapes: their positions are those of its events, and no
     /// break is among them, which at the border of a range may be in it or not.
     fn has_ranges(&self, file: &ThreadFile) -> bool {
-        let shapes = self.dag.shapes();
-        self.dag.bytes() == file.bytes()
-            && !shapes.iter().any(|shape| matches!(shapes.kind(shape), Kind::Break(_)))
+        self.dag.bytes() == file.bytes() && !self.dag.shapes().have_breaks()
     }
 
     fn counts_in(&self, ranges: &mut Ranges, parts: &Parts) -> Counts {
         let roots = parts.ranges().iter().flat_map(|range| ranges.calls(&self.dag, range));
-        self.counts(roots.collect::<Vec<_>>().into_iter())
+        self.counts(roots)
     }
 
     /// How often each behaviour occurs in these calls and in all that they make. A frame that was not left is no behaviour yet.

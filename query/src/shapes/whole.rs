@@ -5,7 +5,7 @@ use flow_codec::index::{Index, SMALLEST_INDEXED_BYTES};
 use flow_codec::read::{Content, ThreadFile};
 
 use crate::Remark;
-use crate::dag::{Built, Dag, Gather, Kind, REPEATS};
+use crate::dag::{Built, Dag, Gather, REPEATS};
 use crate::reading::{
     Ending, Listener, Reading, Soundness, open_dag, read_timeline, stored_shapes,
 };
@@ -97,10 +97,8 @@ pub fn read_shapes(
 fn of_ranges(file: &ThreadFile, chosen: &Selected) -> Option<Dag> {
     let parts = file.parts().filter(|_| chosen.is_all())?;
     let dag = stored_shapes(file)?;
-    let shapes = dag.shapes();
     // Those at a border of a range may be in it or not.
-    let has_breaks = shapes.iter().any(|shape| matches!(shapes.kind(shape), Kind::Break(_)));
-    if has_breaks { None } else { dag.only(parts.ranges()) }
+    if dag.shapes().have_breaks() { None } else { dag.only(parts.ranges()) }
 }
 
 /// Reports that a thread has no shapes, though it could be read: its calls repeat too little, or there is no memory because of

@@ -70,6 +70,11 @@ impl Shapes {
         }
     }
 
+    /// Returns whether events are missing somewhere.
+    pub(crate) fn have_breaks(&self) -> bool {
+        self.iter().any(|shape| matches!(self.kind(shape), Kind::Break(_)))
+    }
+
     /// The calls that it makes, in order: each shape with the number of consecutive calls of it.
     pub fn runs(&self, shape: ShapeId) -> impl Iterator<Item = (ShapeId, u64)> {
         Runs::of(self.items(shape))
