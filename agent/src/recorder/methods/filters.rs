@@ -57,9 +57,9 @@ impl Filters {
         if earlier.len() >= MAX_CHANGES {
             return Err(format!("the filter has changed {MAX_CHANGES} times, which is the most"));
         }
-        let FilterSpec { targets, include, related, exclude, .. } = filter.clone();
-        let FilterSpec { constructors, synthetic, natives, .. } = filter;
+        let FilterSpec { targets, include, related, exclude, .. } = filter;
         let chosen = FilterSpec { targets, include, related, exclude, ..current.clone() };
+        let FilterSpec { constructors, synthetic, natives, .. } = filter;
         let filter = FilterSpec { constructors, synthetic, natives, ..chosen };
         earlier.push(std::mem::replace(&mut *current, filter));
         and();

@@ -22,34 +22,34 @@ const MAX_DEPTH: u32 = 32;
 
 /// Returns whether a method has one. An annotation that cannot be read counts as one.
 pub(in crate::rewrite) fn are_internal(content: &[u8], pool: &Pool<'_>) -> bool {
-    any_internal(&mut Reader::new(content), pool).unwrap_or(true)
+    let is_internal = |kind: &[u8]| INTERNAL.iter().any(|internal| kind.starts_with(internal));
+    any(content, pool, is_internal).unwrap_or(true)
 }
 
 /// The binary names of annotations, as far as they can be read.
 pub(in crate::rewrite) fn names(content: &[u8], pool: &Pool<'_>) -> Vec<String> {
     let mut names = Vec::new();
-    let mut reader = Reader::new(content);
-    let mut read = || -> Result<(), Malformed> {
-        for _ in 0..reader.u16()? {
-            let kind = pool.utf8(reader.u16()?)?;
-            let class = kind.strip_prefix(b"L").and_then(|kind| kind.strip_suffix(b";"));
-            names.extend(class.map(binary_name));
-            skip_pairs(&mut reader, MAX_DEPTH)?;
-        }
-        Ok(())
-    };
-    // What was read before an odd one counts.
-    let _ = read();
+    // Those before an odd one count.
+    let _ = any(content, pool, |kind| {
+        let class = kind.strip_prefix(b"L").and_then(|kind| kind.strip_suffix(b";"));
+        names.extend(class.map(binary_name));
+        false
+    });
     names
 }
 
-fn any_internal(reader: &mut Reader<'_>, pool: &Pool<'_>) -> Result<bool, Malformed> {
+/// Returns whether the descriptor of any annotation is such.
+fn any(
+    content: &[u8],
+    pool: &Pool<'_>,
+    mut is_such: impl FnMut(&[u8]) -> bool,
+) -> Result<bool, Malformed> {
+    let mut reader = Reader::new(content);
     for _ in 0..reader.u16()? {
-        let kind = pool.utf8(reader.u16()?)?;
-        if INTERNAL.iter().any(|internal| kind.starts_with(internal)) {
+        if is_such(pool.utf8(reader.u16()?)?) {
             return Ok(true);
         }
-        skip_pairs(reader, MAX_DEPTH)?;
+        skip_pairs(&mut reader, MAX_DEPTH)?;
     }
     Ok(false)
 }
