@@ -51,6 +51,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use twox_hash::XxHash3_128;
+use twox_hash::xxhash3_128::Hasher;
 
 use crate::Undecoded;
 use crate::format::ids;
@@ -60,6 +61,11 @@ pub const SHORT_DIGITS: usize = 12;
 /// The least number of digits that select a shape.
 pub const LEAST_DIGITS: usize = 6;
 const DIGITS: usize = 32;
+/// The numbers of the ways to leave a call are these and what is between.
+const RETURNED: u8 = 0;
+const CUT: u8 = 2;
+/// How many bytes are held before they are hashed.
+const MAX_HELD: usize = 1 << 20;
 
 /// The name of a shape.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
@@ -103,9 +109,9 @@ pub enum Named {
 impl Named {
     fn number(self) -> u8 {
         match self {
-            Self::Returned(_) => 0,
+            Self::Returned(_) => RETURNED,
             Self::Unwound(_) => 1,
-            Self::Cut(_) => 2,
+            Self::Cut(_) => CUT,
             Self::Gap => 3,
             Self::Pause => 4,
             Self::Thread => 5,
@@ -159,9 +165,13 @@ pub enum CallOrder {
 
 /// Computes names of shapes, one after the other.
 #[doc(hidden)]
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Namer {
+    what: u8,
+    /// What is not hashed yet.
     bytes: Vec<u8>,
+    /// Hashes of more than [`MAX_HELD`] bytes: of a call one for each way to leave it, because that, the first byte, is known last.
+    hashed: Vec<(u8, Hasher)>,
     last: Option<(ShapeName, u64)>,
     order: CallOrder,
     /// The callees, if their order does not count.
@@ -178,8 +188,10 @@ impl Namer {
     /// Begins the name of a shape.
     pub fn begin(&mut self, what: Named) {
         self.callees.clear();
+        self.hashed.clear();
         self.bytes.clear();
-        self.bytes.push(what.number());
+        self.what = what.number();
+        self.bytes.push(self.what);
         self.bytes.extend(what.key().iter().flat_map(|key| key.0.to_le_bytes()));
         self.last = None;
     }
@@ -202,14 +214,20 @@ impl Namer {
 
     /// Returns the name of a call of which it was not known how it would be left.
     pub fn finish_as(&mut self, what: Named) -> ShapeName {
-        self.bytes.splice(..1, [what.number()]);
+        self.what = what.number();
         self.finish()
     }
 
     /// Returns the name.
     pub fn finish(&mut self) -> ShapeName {
         self.put_last();
-        ShapeName(XxHash3_128::oneshot(&self.bytes))
+        if self.hashed.is_empty() {
+            self.bytes.splice(..1, [self.what]);
+            return ShapeName(XxHash3_128::oneshot(&self.bytes));
+        }
+        self.hash_held();
+        let hashed = self.hashed.iter().find(|(what, _)| *what == self.what);
+        ShapeName(hashed.map_or(0, |(_, hasher)| hasher.finish_128()))
     }
 
     fn put_last(&mut self) {
@@ -221,6 +239,31 @@ impl Namer {
             number.copy_from_slice(&count.to_le_bytes());
             self.bytes.extend_from_slice(&added);
         }
+        if self.bytes.len() > MAX_HELD {
+            self.hash_held();
+        }
+    }
+
+    fn hash_held(&mut self) {
+        if self.hashed.is_empty() {
+            let ways = if self.what <= CUT { RETURNED..=CUT } else { self.what..=self.what };
+            self.hashed.extend(ways.map(|what| {
+                let mut hasher = Hasher::new();
+                hasher.write(&[what]);
+                (what, hasher)
+            }));
+            self.bytes.remove(0);
+        }
+        for (_, hasher) in &mut self.hashed {
+            hasher.write(&self.bytes);
+        }
+        self.bytes.clear();
+    }
+}
+
+impl fmt::Debug for Namer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Namer").field("what", &self.what).finish_non_exhaustive()
     }
 }
 
@@ -277,6 +320,27 @@ mod tests {
         assert_eq!(namer.bytes, bytes_of_example(text));
         assert!(example.contains(&callee.digits()) && example.contains(&name.digits()));
         assert_eq!(name.to_string(), name.digits()[..SHORT_DIGITS]);
+    }
+
+    #[test]
+    fn a_call_of_very_many_others_is_named_while_they_are_added() {
+        let key = MethodKey::of("x");
+        let callees = || (0..100_000_u128).map(|n| (ShapeName(n ^ (n << 90)), 1 + n as u64 % 3));
+        let all = callees()
+            .flat_map(|(name, count)| name.0.to_le_bytes().into_iter().chain(count.to_le_bytes()));
+        let all: Vec<u8> = key.0.to_le_bytes().into_iter().chain(all).collect();
+        let expected = |what: u8| XxHash3_128::oneshot(&[&[what], all.as_slice()].concat());
+        let mut namer = Namer::default();
+        for what in [Named::Returned(key), Named::Unwound(key), Named::Cut(key)] {
+            namer.begin(Named::Returned(key));
+            callees().for_each(|(name, count)| namer.add(name, count));
+            assert!(namer.bytes.len() <= MAX_HELD && namer.bytes.capacity() <= 4 * MAX_HELD);
+            assert_eq!(namer.finish_as(what).0, expected(what.number()));
+        }
+        namer.begin(Named::Thread);
+        callees().for_each(|(name, count)| namer.add(name, count));
+        let all = XxHash3_128::oneshot(&[&[5], &all[16..]].concat());
+        assert_eq!(namer.finish().0, all);
     }
 
     #[test]
