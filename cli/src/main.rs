@@ -42,7 +42,7 @@ fn main() {
         Ok(Args { verb: Verb::Mcp(args), .. }) => mcp::run(&args.request()),
         Ok(args) => {
             let mut out = Out::new(args.color, args.width);
-            args.memory.into_iter().for_each(input::memory::set_most);
+            args.memory.into_iter().for_each(flow_query::shapes::limit_memory);
             if args.raw_names {
                 input::source::show_raw_names();
             }

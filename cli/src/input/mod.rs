@@ -5,7 +5,6 @@ pub(crate) mod empty_run;
 pub(crate) mod flags;
 pub(crate) mod git;
 pub(crate) mod library;
-pub(crate) mod memory;
 pub(crate) mod newest;
 pub(crate) mod place;
 pub(crate) mod samples;

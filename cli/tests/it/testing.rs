@@ -816,6 +816,9 @@ no difference: 1 test did the same
     let run = flow_in(&["tests", "--lock", "same"], dir.path());
     assert!(run.err.ends_with("flow.lock has 1 test in 62 B, as before\n"), "{run:?}");
     assert_eq!(lock_in(dir.path()), lock);
+    // Without memory for shapes, events are read.
+    let run = flow_in(&["tests", "--lock", "same", "--memory", "0"], dir.path());
+    assert!(run.err.ends_with("flow.lock has 1 test in 62 B, as before\n"), "{run:?}");
     let run = flow_in(&["tests", "--lock=other.lock", "more"], dir.path());
     assert_eq!(run.code, Some(0), "{run:?}");
     let other = fs::read_to_string(dir.path().join("other.lock")).unwrap();

@@ -13,17 +13,19 @@ const MOST_WORDS: usize = 1 << 31;
 /// The most memory for the shapes of a recording that is being made, in bytes.
 const MOST_WHILE_RECORDING: u64 = 1 << 30;
 
-/// Returns the most words for the shapes of all threads that are held at the same time, and as many for all shapes that are
-/// joined: [`MAX_SIZE`], or more if there is memory for them.
-#[must_use]
-pub fn default_words() -> usize {
-    words_of(available().unwrap_or(0) / PART).max(MAX_SIZE)
+static MOST: OnceLock<usize> = OnceLock::new();
+
+/// Lets the shapes of all threads that are held at the same time take at most this many bytes in this process. Only the first limit
+/// counts, and none once shapes were read.
+pub fn limit_memory(bytes: u64) {
+    let _ = MOST.set(words_of(bytes));
 }
 
-/// Returns the most words of a thread whose stored shapes are used: those of the [default](default_words) when they are first used.
-pub(super) fn most_stored_words() -> usize {
-    static MOST: OnceLock<usize> = OnceLock::new();
-    *MOST.get_or_init(default_words)
+/// Returns the most words for the shapes of all threads that are held at the same time, and as many for all shapes that are
+/// joined: as [limited](limit_memory), or else [`MAX_SIZE`], or more if there is memory for them when shapes are first read.
+#[must_use]
+pub fn most_words() -> usize {
+    *MOST.get_or_init(|| words_of(available().unwrap_or(0) / PART).max(MAX_SIZE))
 }
 
 /// Returns how much memory the shapes of a recording may take while it is made, in bytes: an eighth of what is available now, with
@@ -91,7 +93,7 @@ mod tests {
         let text = "MemTotal:       24000000 kB\nMemAvailable:   16000000 kB\n";
         assert_eq!(of_meminfo(text), Some(16_384_000_000));
         assert_eq!(of_meminfo("MemTotal: 5 kB\n"), None);
-        assert!((MAX_SIZE..=MOST_WORDS).contains(&default_words()));
+        assert!((MAX_SIZE..=MOST_WORDS).contains(&most_words()));
         assert_eq!((words_of(80), words_of(u64::MAX)), (10, MOST_WORDS));
     }
 

@@ -42,7 +42,7 @@ pub(crate) use self::shape::strides::Target;
 pub use self::{
     building::{Built, Gather, Growing, NameCalls},
     joined::{Departure, Join, Joined},
-    memory::{default_words, most_bytes_while_recording, words_of},
+    memory::{limit_memory, most_bytes_while_recording, most_words, words_of},
     search::{Entry, Find, Occurrence, Step, Walk},
     shape::kinds::{Break, Kind, Root},
     shape::names::Behaviour,

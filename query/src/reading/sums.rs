@@ -9,7 +9,7 @@ use flow_codec::read::{Content, ThreadFile, TimeLimits, Timeline, Visit, VisitTi
 use super::events::{read_thread, visit_events, visit_timed};
 use super::{Listener, Reading, Selected, bytes_read};
 use crate::analysis::{AddSampled, AddShapes};
-use crate::dag::{Dag, default_words};
+use crate::dag::{Dag, most_words};
 
 /// Adds up the selected calls of a thread: from its stored shapes if possible, otherwise from its events.
 pub fn visit_thread(
@@ -65,7 +65,7 @@ fn selected_shapes(file: &ThreadFile, selected: &Selected) -> Option<Dag> {
 /// together. `None` if they are not, if nothing is stored, if anything is damaged, or if there is no memory for all of them.
 pub(crate) fn all_shapes(files: &[ThreadFile], selected: &Selected) -> Option<Vec<Dag>> {
     let (mut left, mut is_any_stored) = (SMALLEST_INDEXED_BYTES, false);
-    let mut words_left = default_words();
+    let mut words_left = most_words();
     let mut dags = Vec::new();
     for file in files {
         let stored = selected_shapes(file, selected);

@@ -9,7 +9,7 @@ use flow_codec::read::{Methods, Parts, TestRun, ThreadFile, Trace};
 use flow_codec::{MethodId, ThreadId};
 
 use super::whole::{read_shapes, too_many_shapes};
-use crate::dag::{Behaviour, Dag, Kind, Outcome, Ranges, Root, ShapeId};
+use crate::dag::{Behaviour, Dag, Kind, Outcome, Ranges, Root, ShapeId, most_words};
 use crate::reading::{Ending, Listener, Soundness};
 use crate::select::{Select, Selected, Tests, file_title, threads_of_test};
 
@@ -52,12 +52,11 @@ pub enum ShapeFact<'a> {
 }
 
 /// Reads the behaviours of the selected threads of a trace: those of all their calls, or in the selected tests. `runs` are all its
-/// tests. A thread whose shapes need more words than these is left out, which is reported.
+/// tests. A thread whose shapes need too much memory is left out, which is reported.
 pub fn read_facts(
     trace: &Trace,
     runs: &[TestRun],
     select: &Select,
-    most_words: usize,
     listener: &mut impl Listener,
     each: &mut dyn FnMut(ShapeFact<'_>),
 ) -> Soundness {
@@ -68,7 +67,7 @@ pub fn read_facts(
         }
     }
     let chosen = Selected::of(select.filter.selection(trace));
-    let mut facts = Facts { trace, chosen, most_words, known: HashSet::new(), each };
+    let mut facts = Facts { trace, chosen, known: HashSet::new(), each };
     let mut soundness = Soundness::Whole;
     let files = trace.files().iter().filter(|file| file.bytes() > 0);
     for file in files.filter(|file| select.threads.include(trace, file.id())) {
@@ -84,7 +83,6 @@ pub fn read_facts(
 struct Facts<'a> {
     trace: &'a Trace,
     chosen: Selected,
-    most_words: usize,
     known: HashSet<ShapeName>,
     each: &'a mut dyn FnMut(ShapeFact<'_>),
 }
@@ -137,11 +135,11 @@ impl Facts<'_> {
         file: &ThreadFile,
         listener: &mut impl Listener,
     ) -> (Option<NamedDag>, Soundness) {
-        let (dag, reading) = read_shapes(file, &self.chosen, 0, self.most_words, listener);
+        let (dag, reading) = read_shapes(file, &self.chosen, 0, most_words(), listener);
         let mut soundness = reading.report(file, listener);
         if dag.is_none() && reading.ending() != Ending::Failed {
             let title = file_title(self.trace, file);
-            soundness = soundness.and(too_many_shapes(&title, self.most_words, false, listener));
+            soundness = soundness.and(too_many_shapes(&title, most_words(), false, listener));
         }
         (dag.map(|dag| NamedDag::new(dag, self.trace.methods())), soundness)
     }

@@ -11,7 +11,7 @@ use flow_codec::{Glob, MethodId, MethodMap, MethodNames, Name, NameForm, ThreadI
 
 use super::whole::{is_whole, read_shapes, too_many_shapes};
 use crate::analysis::MethodName;
-use crate::dag::default_words;
+use crate::dag::most_words;
 use crate::dag::{Dag, Join, Joined, ShapeId, Shapes, StoredDag};
 use crate::open::Traces;
 use crate::reading::{Ending, Listener, Reading, Soundness};
@@ -184,7 +184,7 @@ pub struct Joiner {
 
 impl Default for Joiner {
     fn default() -> Self {
-        Self::within(default_words())
+        Self::within(most_words())
     }
 }
 

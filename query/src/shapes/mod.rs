@@ -14,4 +14,4 @@ pub use self::{
     whole::read_shapes,
 };
 #[doc(hidden)]
-pub use crate::dag::{default_words, words_of};
+pub use crate::dag::{limit_memory, most_words, words_of};

@@ -12,7 +12,6 @@ use flow_query::select::{Select, Tests, Threads, thread_title};
 use crate::args::{FindArgs, Format};
 use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
-use crate::input::memory::most_words;
 use crate::input::source::Source;
 use crate::input::source::answer::Answer;
 use crate::input::times::has_clock;
@@ -74,7 +73,7 @@ impl FindArgs {
         let (threads, tests) = (&self.threads.patterns, &self.tests.patterns);
         let select = Select::all().in_threads(Threads::of(threads)).in_tests(Tests::of(tests));
         let select = select.within(self.when.limits());
-        let calls = Calls::of(&self.what).select(select).within_words(most_words());
+        let calls = Calls::of(&self.what).select(select);
         self.outcome.into_iter().fold(calls, |calls, how| calls.left_by(how.outcome()))
     }
 }

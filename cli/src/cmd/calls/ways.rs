@@ -15,7 +15,6 @@ use flow_query::shapes::{JoinedNames, JoinedThread};
 use crate::args::ShapesArgs;
 use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
-use crate::input::memory::most_words;
 use crate::input::source::Source;
 use crate::input::source::answer::Answer;
 use crate::output::{
@@ -38,8 +37,7 @@ pub(super) fn run(args: &ShapesArgs, out: &mut Out) -> Result<Status, Failure> {
     let filter = args.part.filter.filter();
     for trace in &source.traces {
         let asked = Selection::new(trace.methods(), &asked, &[]);
-        let (time, most) = (args.time, most_words());
-        let ways = Ways::find_within(trace, &filter, &asked, time, most, &mut progress);
+        let ways = Ways::find(trace, &filter, &asked, args.time, &mut progress);
         status = status.and(ways.soundness);
         left_out += ways.left_out;
         is_found |= !ways.found.is_empty();

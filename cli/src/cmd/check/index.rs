@@ -14,13 +14,13 @@ use flow_query::rows::{Cell, IndexRow};
 
 use crate::args::{Format, IndexArgs};
 use crate::failure::{Failure, Status};
-use crate::input::memory::most_words;
 use crate::input::source::Source;
 use crate::input::source::answer::Answer;
 use crate::input::stdin::is_stdin;
 use crate::output::{Out, Progress, Table, bytes, message, plural};
 use flow_query::reading::{Listener as _, Reading, open_dag, open_index};
 use flow_query::select::thread_title;
+use flow_query::shapes::most_words;
 
 pub(crate) fn run(args: &IndexArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut source = Source::open(&args.source)?;

@@ -14,7 +14,6 @@ use crate::args::{DiffArgs, Format};
 use crate::cmd::export::baseline::digits;
 use crate::failure::{Failure, Status};
 use crate::input::flags::{SourceArgs, TestArgs};
-use crate::input::memory::most_words;
 use crate::input::source::Source;
 use crate::output::not_compared;
 use crate::output::{Out, Progress, chain, escaped, flow_command, grouped, plural};
@@ -56,7 +55,7 @@ pub(super) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
     source.expect_calls()?;
     let ignored = globs(&args.ignore, source.traces.iter())?;
     let mut progress = Progress::new(source.bytes(), out);
-    let mut joiner = Joiner::within(most_words());
+    let mut joiner = Joiner::default();
     let filter = args.part.filter.filter();
     let joins = Joins { ignored: &ignored, ..Joins::of(&filter) };
     let ([threads], worst) = joiner.add_all([&source.traces], joins, &mut progress);

@@ -18,7 +18,6 @@ use crate::cmd::line_limit;
 use crate::cmd::page_file::PageFile;
 use crate::failure::{Failure, Status};
 use crate::html::{Compared, ComparedThread, diff_page};
-use crate::input::memory::most_words;
 use crate::input::source::Source;
 use crate::output::{
     Out, Progress, Records, Table, bounded_duration, chain, escaped, grouped, left_out,
@@ -62,8 +61,7 @@ fn find(
         .expecting(&args.expect)
         .renamed(&args.renamed)
         .renaming(rename)
-        .at_most(most.saturating_add(skipped).saturating_add(1))
-        .within_words(most_words());
+        .at_most(most.saturating_add(skipped).saturating_add(1));
     // A page has the calls of both.
     asked = if args.html.is_some() { asked.with_shapes() } else { asked };
     let are_parts = sides.calls.is_some()

@@ -11,7 +11,6 @@ use flow_query::dag::{Kind, ShapeId, Shapes};
 use crate::args::{BaselineArgs, Format};
 use crate::failure::{Failure, Status};
 use crate::input::flags::SourceArgs;
-use crate::input::memory::most_words;
 use crate::input::source::{Source, refuse_trace};
 use crate::output::{Out, Progress, bytes, message, plural, shell_quoted};
 use flow_query::shapes::{JoinedNames, Joiner, Joins};
@@ -27,7 +26,7 @@ pub(super) fn run(args: &BaselineArgs, out: &mut Out) -> Result<Status, Failure>
     source.expect_calls()?;
     let mut progress = Progress::new(source.bytes(), out);
     let filter = args.part.filter.filter();
-    let mut joiner = Joiner::within(most_words());
+    let mut joiner = Joiner::default();
     let ([threads], worst) = joiner.add_all([&source.traces], Joins::of(&filter), &mut progress);
     let status = source.status.and(worst);
     drop(progress);

@@ -9,7 +9,6 @@ use crate::cmd::report::sums::sums;
 use crate::export::{MethodSums, Origin, ShapesTables};
 use crate::failure::{Failure, Status};
 use crate::input::flags::SourceArgs;
-use crate::input::memory::most_words;
 use crate::input::source::Source;
 use crate::input::times::weight_of;
 use crate::output::{Progress, message, plural};
@@ -32,9 +31,7 @@ pub(super) fn run(args: &ShapeTablesArgs) -> Result<Status, Failure> {
     let trace = source.only("export")?;
     let origin = Origin::of(trace, args.service.as_deref(), args.commit.as_deref());
     let mut tables = ShapesTables::create(&args.out, trace, origin)?;
-    let soundness = read_facts(trace, &runs, &select, most_words(), &mut progress, &mut |fact| {
-        tables.add(fact)
-    });
+    let soundness = read_facts(trace, &runs, &select, &mut progress, &mut |fact| tables.add(fact));
     let unit = weight_of(None, trace)?;
     let chosen = Selected::of(part.filter.filter().selection(trace));
     let sums = sums(&selected, &chosen, unit, &mut progress);

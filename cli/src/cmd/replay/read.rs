@@ -14,13 +14,13 @@ use super::start::Start;
 use super::thread::ThreadReplay;
 use crate::args::ReplayArgs;
 use crate::failure::Failure;
-use crate::input::memory::most_words;
 use crate::input::place::From;
 use crate::input::times::{has_clock, no_clock};
 use crate::output::Progress;
 use flow_query::reading::{
     Listener as _, Reading, open_dag, read_records, read_timeline, stored_shapes,
 };
+use flow_query::shapes::most_words;
 
 /// The calls that are not left out, and those that are shown with all their callees.
 pub(super) fn selections(args: &ReplayArgs, trace: &Trace) -> (Selection, Option<Selection>) {

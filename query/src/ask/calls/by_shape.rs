@@ -7,7 +7,7 @@ use super::{FoundCall, InTrace, Searched, What};
 use crate::dag::{Find, Kind, Occurrence, ShapeId};
 use crate::reading::{CallClock, Ending, Listener, UNKNOWN_TIMES};
 use crate::select::file_title;
-use crate::shapes::{WholeThread, default_words, read_whole, too_many_shapes};
+use crate::shapes::{WholeThread, most_words, read_whole, too_many_shapes};
 
 /// The most calls, and callers of these, that are held until their times are known.
 const CALLS_AT_ONCE: usize = 1 << 16;
@@ -21,7 +21,7 @@ impl InTrace<'_> {
     ) -> Result<Searched, E> {
         let mut searched = Searched::default();
         let mut left = self.search.asked.most;
-        let most_words = self.search.asked.most_words.unwrap_or_else(default_words);
+        let most_words = most_words();
         let methods = self.search.methods(self.trace);
         for (number, file) in
             self.trace.files().iter().enumerate().filter(|(_, file)| file.bytes() > 0)

@@ -70,7 +70,6 @@ pub struct Calls {
     has_values: bool,
     is_folded: bool,
     most: usize,
-    most_words: Option<usize>,
 }
 
 /// Whose calls.
@@ -163,7 +162,6 @@ impl Default for Calls {
             has_values: false,
             is_folded: false,
             most: usize::MAX,
-            most_words: None,
         }
     }
 }
@@ -245,13 +243,6 @@ impl Calls {
     #[must_use]
     pub fn at_most(mut self, calls: usize) -> Self {
         self.most = calls;
-        self
-    }
-
-    /// Lets the shapes of a thread take at most this many words, instead of what the machine has.
-    #[must_use]
-    pub fn within_words(mut self, words: usize) -> Self {
-        self.most_words = Some(words);
         self
     }
 

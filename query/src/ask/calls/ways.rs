@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use flow_codec::MethodId;
 use flow_codec::read::{Selection, Trace};
 
-use crate::dag::{Comparison, Kind, Outcome, ShapeId, Shapes, default_words};
+use crate::dag::{Comparison, Kind, Outcome, ShapeId, Shapes};
 use crate::reading::{CallClock, DurationSum, Listener, Soundness};
 use crate::select::Filter;
 use crate::shapes::{JoinedMethods, JoinedThread, Joiner, Joins};
@@ -82,28 +82,15 @@ pub struct Ways {
 }
 
 impl Ways {
-    /// Finds the ways in which methods of a trace ran, and how long calls in whole threads lasted.
+    /// Finds the ways in which methods of a trace ran; with `durations`, also how long calls in whole threads lasted.
     pub fn find(
         trace: &Trace,
         filter: &Filter,
         methods: &Selection,
-        listener: &mut impl Listener,
-    ) -> Self {
-        Self::find_within(trace, filter, methods, true, default_words(), listener)
-    }
-
-    /// Finds the ways in which methods of a trace ran, in shapes that take at most this many words. With `durations`, also how
-    /// long calls in whole threads lasted.
-    #[doc(hidden)]
-    pub fn find_within(
-        trace: &Trace,
-        filter: &Filter,
-        methods: &Selection,
         durations: bool,
-        most_words: usize,
         listener: &mut impl Listener,
     ) -> Self {
-        let mut joiner = Joiner::within(most_words);
+        let mut joiner = Joiner::default();
         let (threads, soundness) = joiner.add(trace, Joins::of(filter), listener);
         let left_out = joiner.left_out.len() as u64;
         let (shapes, joined) = joiner.finish();

@@ -25,9 +25,7 @@ use crate::dag::{Comparison, Kind, Outcome, ShapeId, Shapes};
 use crate::open::Traces;
 use crate::reading::{Listener, Soundness};
 use crate::select::{Filter, bytes_read, globs};
-use crate::shapes::{
-    JoinedMethods, JoinedNames, JoinedThread, Joiner, Joins, NotJoined, default_words,
-};
+use crate::shapes::{JoinedMethods, JoinedNames, JoinedThread, Joiner, Joins, NotJoined};
 
 /// Which differences of two runs are asked for. Threads of the same name are compared, and of these first those that did the same.
 ///
@@ -57,7 +55,6 @@ pub struct Differences<'a> {
     values: Values,
     first_calls: [u64; 2],
     most: usize,
-    most_words: Option<usize>,
 }
 
 /// Whether values are compared.
@@ -132,7 +129,6 @@ impl Default for Differences<'_> {
             values: Values::Never,
             first_calls: [0; 2],
             most: usize::MAX,
-            most_words: None,
         }
     }
 }
@@ -240,13 +236,6 @@ impl<'a> Differences<'a> {
         self
     }
 
-    /// Lets the shapes of all threads take at most this many words, instead of what the machine has.
-    #[must_use]
-    pub fn within_words(mut self, words: usize) -> Self {
-        self.most_words = Some(words);
-        self
-    }
-
     /// Checks that the first run has what was renamed.
     fn expect_renamed(&self, before: &Traces) -> Result<(), Error> {
         match self.renamed.iter().find(|renamed| !renamed.is_in(before)) {
@@ -280,7 +269,7 @@ impl<'a> Differences<'a> {
         if self.as_behaviours {
             ignored.extend(without_stable_name(&all));
         }
-        let mut joiner = Joiner::within(self.most_words.unwrap_or_else(default_words));
+        let mut joiner = Joiner::default();
         joiner = joiner.in_order(self.order);
         let expected = globs(&self.expected, all.iter().copied())?;
         self.expect_renamed(runs[0])?;

@@ -7,7 +7,7 @@ use flow_codec::read::ThreadFile;
 
 use crate::dag::{Dag, REPEATS};
 use crate::reading::{Listener, open_dag};
-use crate::shapes::{default_words, keep_for_others};
+use crate::shapes::{keep_for_others, most_words};
 
 /// The shapes of a thread that has none are built once this part of its events was read for tests: that takes less time than to
 /// read all tests. Small threads are no exception: the events of a test are found quickly, but its marks only by reading all marks
@@ -33,7 +33,7 @@ enum Source<S> {
 
 impl<S> Default for TestThreads<S> {
     fn default() -> Self {
-        Self { threads: HashMap::new(), words_left: default_words() }
+        Self { threads: HashMap::new(), words_left: most_words() }
     }
 }
 
@@ -87,7 +87,7 @@ impl<S> TestThreads<S> {
 /// reader learns of it.
 fn build(file: &ThreadFile, progress: &mut impl Listener) -> Option<Dag> {
     progress.expect_more(file.bytes());
-    let opened = open_dag(file, default_words(), progress);
+    let opened = open_dag(file, most_words(), progress);
     progress.file_done(file.bytes());
     let (built, origin, content) = opened.ok()?;
     keep_for_others(file, &content, &built, origin);

@@ -4,7 +4,7 @@ use std::hash::{Hash, Hasher};
 
 use super::build::Built;
 use crate::dag::MAX_SIZE;
-use crate::dag::memory::most_stored_words;
+use crate::dag::memory::most_words;
 use crate::dag::shape::kinds::{Break, Outcome};
 use crate::dag::shape::loops::{self, Part, Parts};
 use crate::dag::shape::of_thread::Dag;
@@ -62,7 +62,7 @@ impl Dag {
     /// unusable.
     #[must_use]
     pub fn open_stored(file: &ThreadFile) -> Option<Self> {
-        StoredDag::open(file)?.decode(most_stored_words())
+        StoredDag::open(file)?.decode(most_words())
     }
 
     /// The same, if it takes less time to add them up than to read this many bytes of the events: if these are many,
