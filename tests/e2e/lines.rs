@@ -396,6 +396,12 @@ fn each_test_has_its_lines_also_beside_others() {
         let expected = reached_by_test(&each.out(), &tests);
         let of = |test: &str| expected.iter().filter(|(name, ..)| name == test).count();
         assert_ne!(of("none"), of("even"), "{expected:?}");
+        for test in ["none", "even"] {
+            let alone = reached_by_test(&each.out(), &["--test", test]);
+            let in_all: BTreeSet<_> =
+                expected.iter().filter(|(name, ..)| name == test).cloned().collect();
+            assert_eq!(alone, in_all);
+        }
         for once in ONCE {
             // In chunks that end now and then, too.
             let run = with_api(jdk, "Tested").options(&format!("{options},{once},chunk=256")).run();

@@ -10,52 +10,64 @@ use flow_codec::read::{EventKind, Methods, Stamp, TimelineEvent, Unwound, VisitT
 /// Counts the lines of any number of threads, from their timelines [with lines](flow_codec::read::Timeline::with_lines).
 /// Memory: 16 bytes for each open frame, and the result.
 #[derive(Debug, Default)]
-pub(crate) struct LineCounts {
-    /// For each method, its versions.
-    methods: HashMap<MethodId, Vec<MethodLines>>,
+pub(crate) struct LineCounts<'t> {
+    /// The versions of methods whose lines are recorded.
+    known: HashMap<MethodId, Vec<&'t MethodInfo>>,
+    reached: ReachedLines,
     /// The open frames, each with the version of its method.
     open: Vec<(MethodId, u16)>,
     unplaced: u64,
 }
 
-/// A version of a method whose lines are recorded.
-#[derive(Clone, Default, Debug)]
+/// What was called and reached, by method and version.
+pub(crate) type ReachedLines = HashMap<(MethodId, u16), MethodLines>;
+
+/// A version of a method of which a call began or a line was reached.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct MethodLines {
-    /// The version of the method.
-    pub(crate) version: u16,
     /// How many calls of it began.
     pub(crate) calls: u64,
-    /// How often each of its lines was reached: also those that never were.
+    /// How often each line was reached that was.
     pub(crate) lines: BTreeMap<u16, u64>,
 }
 
-impl LineCounts {
-    /// Begins with the lines of all methods, which were not reached yet.
-    pub(crate) fn new(methods: &Methods) -> Self {
+impl MethodLines {
+    /// Adds what was called and reached elsewhere.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.calls = self.calls.saturating_add(other.calls);
+        for (line, count) in &other.lines {
+            let all = self.lines.entry(*line).or_default();
+            *all = all.saturating_add(*count);
+        }
+    }
+}
+
+impl<'t> LineCounts<'t> {
+    /// Begins with methods of which no line was reached yet.
+    pub(crate) fn new(methods: &'t Methods) -> Self {
         let mut counts = Self::default();
         for (id, method) in methods.iter() {
-            let lines = |info: &MethodInfo| MethodLines {
-                version: info.version,
-                calls: 0,
-                lines: info.lines.iter().map(|line| (*line, 0)).collect(),
-            };
-            let with_lines = method.versions().filter(|info| !info.lines.is_empty());
-            let versions: Vec<_> = with_lines.map(lines).collect();
+            let versions: Vec<_> = method.versions().filter(|of| !of.lines.is_empty()).collect();
             if !versions.is_empty() {
-                counts.methods.insert(id, versions);
+                counts.known.insert(id, versions);
             }
         }
         counts
     }
 
-    /// Ends a thread, after all its events.
+    /// Ends a thread, or a range of it, after all its events.
     pub(crate) fn end_thread(&mut self) {
         self.open.clear();
     }
 
-    /// Returns the versions of a method whose lines are recorded.
-    pub(crate) fn get(&self, method: MethodId) -> &[MethodLines] {
-        self.methods.get(&method).map_or(&[], Vec::as_slice)
+    /// Takes what was reached until now.
+    pub(crate) fn take(&mut self) -> ReachedLines {
+        std::mem::take(&mut self.reached)
+    }
+
+    /// The methods whose lines are recorded, each with its versions.
+    pub(crate) fn known(&self) -> impl Iterator<Item = (MethodId, &'t MethodInfo)> {
+        self.known.iter().flat_map(|(id, versions)| versions.iter().map(|info| (*id, *info)))
     }
 
     /// How many lines were reached by frames of which it is not known what they are: they were entered before recording
@@ -64,18 +76,22 @@ impl LineCounts {
         self.unplaced
     }
 
+    /// The calls of a version of a method, if its lines are recorded.
+    fn calls(&mut self, method: MethodId, version: u16) -> Option<&mut u64> {
+        let versions = self.known.get(&method)?;
+        let is_known = versions.iter().any(|known| known.version == version);
+        is_known.then(|| &mut self.reached.entry((method, version)).or_default().calls)
+    }
+
     /// Notes that the topmost frame, whose call was counted, is of this version.
     fn set_version(&mut self, version: u16) {
         let Some((method, known)) = self.open.last_mut() else { return };
-        let before = std::mem::replace(known, version);
-        let versions = self.methods.get_mut(method).map_or(&mut [][..], Vec::as_mut_slice);
-        for lines in versions {
-            if lines.version == before {
-                lines.calls = lines.calls.saturating_sub(1);
-            }
-            if lines.version == version {
-                lines.calls += 1;
-            }
+        let (method, before) = (*method, std::mem::replace(known, version));
+        if let Some(calls) = self.calls(method, before) {
+            *calls = calls.saturating_sub(1);
+        }
+        if let Some(calls) = self.calls(method, version) {
+            *calls += 1;
         }
     }
 
@@ -83,20 +99,19 @@ impl LineCounts {
     /// part that is not read, the line may be one of another version.
     fn count_of(&mut self, line: u16) -> Option<&mut u64> {
         let (method, version) = self.open.last()?;
-        let versions = self.methods.get_mut(method)?;
-        let has = |lines: &MethodLines| lines.lines.contains_key(&line);
-        let place = versions.iter().position(|lines| lines.version == *version && has(lines));
-        let place = place.or_else(|| versions.iter().position(has))?;
-        versions.get_mut(place)?.lines.get_mut(&line)
+        let versions = self.known.get(method)?;
+        let has = |known: &&&MethodInfo| known.lines.binary_search(&line).is_ok();
+        let own = versions.iter().find(|known| known.version == *version && has(known));
+        let version = own.or_else(|| versions.iter().find(has))?.version;
+        Some(self.reached.entry((*method, version)).or_default().lines.entry(line).or_default())
     }
 }
 
-impl VisitTimeline for LineCounts {
+impl VisitTimeline for LineCounts<'_> {
     #[inline]
     fn enter(&mut self, method: MethodId, _at: Stamp) -> bool {
-        let versions = self.methods.get_mut(&method);
-        if let Some(lines) = versions.and_then(|all| all.iter_mut().find(|it| it.version == 0)) {
-            lines.calls += 1;
+        if let Some(calls) = self.calls(method, 0) {
+            *calls += 1;
         }
         self.open.push((method, 0));
         true
@@ -134,15 +149,17 @@ mod tests {
         let id = |number| MethodId::new(number).unwrap();
         let at =
             Stamp { position: Position::before(Offset::new(0)), time: When::UNKNOWN, calls: 0 };
-        let mut counts = LineCounts::default();
-        let version = |version, lines: &[u16]| MethodLines {
+        let version = |version, lines: &[u16]| MethodInfo {
             version,
-            calls: 0,
-            lines: lines.iter().map(|line| (*line, 0)).collect(),
+            lines: lines.to_vec(),
+            ..MethodInfo::default()
         };
-        counts.methods.insert(id(1), vec![version(0, &[12, 13])]);
-        counts.methods.insert(id(2), vec![version(0, &[12, 13])]);
-        counts.methods.insert(id(4), vec![version(0, &[12, 13]), version(1, &[13, 14, 15])]);
+        let versions = [version(0, &[12, 13]), version(1, &[13, 14, 15])];
+        let [first, second] = &versions;
+        let mut counts = LineCounts::default();
+        counts.known = [(1, vec![first]), (2, vec![first]), (4, vec![first, second])]
+            .map(|(number, versions)| (id(number), versions))
+            .into();
         // Letters are lines from 12 on. A comma shows that the topmost frame is of the second version.
         for event in "a 1ab2a)a3a)bc))a 1b 4ab4,bc4abd)b))".chars() {
             match event {
@@ -164,15 +181,18 @@ mod tests {
                 }
             }
         }
-        let found = |method| -> Vec<(u64, BTreeMap<u16, u64>)> {
-            counts.get(id(method)).iter().map(|of| (of.calls, of.lines.clone())).collect()
+        let unplaced = counts.unplaced();
+        let reached = counts.take();
+        let found = |method, version| {
+            reached.get(&(id(method), version)).map(|of| (of.calls, of.lines.clone()))
         };
-        assert_eq!(found(1), [(2, [(12, 2), (13, 3)].into())]);
-        assert_eq!(found(2), [(1, [(12, 1), (13, 0)].into())]);
+        assert_eq!(found(1, 0), Some((2, [(12, 2), (13, 3)].into())));
+        assert_eq!(found(2, 0), Some((1, [(12, 1)].into())));
         // Before anything, in a method without lines, one that does not exist, after everything.
-        assert_eq!((found(3), counts.unplaced()), (Vec::new(), 4));
+        assert_eq!((found(3, 0), unplaced), (None, 4));
         // A line that only the other version has counts for that version.
-        let versions = [(2, [(12, 2), (13, 2)].into()), (1, [(13, 2), (14, 1), (15, 1)].into())];
-        assert_eq!(found(4), versions);
+        assert_eq!(found(4, 0), Some((2, [(12, 2), (13, 2)].into())));
+        assert_eq!(found(4, 1), Some((1, [(13, 2), (14, 1), (15, 1)].into())));
+        assert_eq!((counts.take(), counts.unplaced()), (ReachedLines::new(), 4));
     }
 }

@@ -43,7 +43,7 @@ mod waits;
 pub use by_method::{Precision, Report, ReportRow, SumsOf, TimedReport};
 pub(crate) use by_path::StackSums;
 pub use by_path::{CallWeight, Graph, PathId, PathRow, PathTree};
-pub(crate) use lines::LineCounts;
+pub(crate) use lines::{LineCounts, MethodLines, ReachedLines};
 pub use nodes::AddShapes;
 pub use operations::Parameter;
 pub(crate) use operations::{FindOperations, recorded_roles, roles_in};

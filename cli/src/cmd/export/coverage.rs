@@ -24,29 +24,31 @@ pub(super) fn run(
     let mut path = |file: &str| files.path(file).map(|path| path.display().to_string());
     let bytes = source.bytes();
     let (mut to, mut progress) = Destination::new(args.out.as_deref(), bytes, out)?;
-    let (mut status, mut all, mut has_lines) = (source.status, Covered::default(), false);
+    let (mut status, mut all, mut by_test) = (source.status, Covered::default(), Vec::new());
     let is_by_test = format == CoverageFormat::Lcov && !args.part.tests.patterns.is_empty();
     for trace in &source.traces {
         let coverage = Coverage::of(trace, &args.part.filter.filter());
-        if !is_by_test {
-            let (covered, soundness) = coverage.read(trace.files(), &mut progress);
-            status = status.and(soundness);
-            all.add(covered);
-            continue;
-        }
-        for (test, threads) in coverage.tests() {
-            let (mut covered, soundness) = coverage.read(threads, &mut progress);
-            status = status.and(soundness);
-            has_lines |= !covered.files.is_empty();
-            covered.files.retain(|_, file| file.reached() > 0);
-            lcov(test, &covered, &mut path, &mut to.to).map_err(|error| to.failure(error))?;
-            all.add(covered);
-        }
+        let (covered, soundness) = if is_by_test {
+            let (covered, tests, soundness) = coverage.read_tests(&mut progress);
+            by_test.extend(tests.into_iter().filter(|(_, covered)| covered.has_reached()));
+            (covered, soundness)
+        } else {
+            coverage.read(&mut progress)
+        };
+        status = status.and(soundness);
+        all.add(covered);
     }
     drop(progress);
-    match has_lines && all.files.is_empty() {
-        true => message("the selected tests reached none of the lines that are recorded"),
-        false => lines_message(&all).iter().for_each(|text| message(text)),
+    lines_message(&all).iter().for_each(|text| message(text));
+    if is_by_test && by_test.is_empty() && !all.files.is_empty() {
+        message("the selected tests reached none of the lines that are recorded");
+    }
+    if !by_test.is_empty() {
+        let everything = std::iter::once(("", &all));
+        let tests = by_test.iter().map(|(test, covered)| (*test, covered));
+        for (test, covered) in everything.chain(tests) {
+            lcov(test, covered, &mut path, &mut to.to).map_err(|error| to.failure(error))?;
+        }
     }
     if !is_by_test {
         let manifest = source.traces.iter().find_map(|trace| trace.manifest());

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &LinesArgs, mut source: Source, out: &mut Out) -> Result
     let mut status = source.status;
     for trace in &source.traces {
         let coverage = Coverage::of(trace, &args.part.filter.filter());
-        let (covered, soundness) = coverage.read(trace.files(), &mut progress);
+        let (covered, soundness) = coverage.read(&mut progress);
         status = status.and(soundness);
         lines_message(&covered).iter().for_each(|text| message(text));
         let mut texts = Sources::new(&args.sources);

@@ -364,6 +364,6 @@ impl Known {
 /// A mark at the beginning or end of a range may belong to the adjacent range.
 fn is_inside(parts: Option<&Parts>, at: Position) -> bool {
     let Some(parts) = parts else { return true };
-    let is_in = |start, end| start < at && at < end;
-    parts.ranges.iter().any(|range| *range == Parts::ALL || is_in(range.start, range.end))
+    let next = parts.ranges.partition_point(|range| range.end <= at);
+    parts.ranges.get(next).is_some_and(|range| range.start < at || *range == Parts::ALL)
 }

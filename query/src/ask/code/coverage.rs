@@ -1,15 +1,19 @@
 //! Which lines of source files were reached, and how often.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU64;
+use std::ops::Range;
 
 use flow_codec::format::ids::key;
 use flow_codec::format::manifest::Manifest;
-use flow_codec::format::marks::Mark;
+use flow_codec::format::marks::{Mark, Position};
 use flow_codec::format::methods::MethodInfo;
-use flow_codec::read::{Method, Selection, ThreadFile, Timeline, Trace};
-use flow_codec::{MethodId, MethodNames, NameForm};
+use flow_codec::read::{
+    Parts, Selection, Stamp, ThreadFile, Timeline, TimelineEvent, Trace, Unwound, VisitTimeline,
+};
+use flow_codec::{MethodId, MethodNames, NameForm, Offset};
 
-use crate::analysis::LineCounts;
+use crate::analysis::{LineCounts, MethodLines, ReachedLines};
 use crate::reading::{Listener, Soundness, read_marked};
 use crate::select::{Filter, test_of};
 
@@ -73,6 +77,14 @@ impl Covered {
     }
 }
 
+impl Covered {
+    /// Returns whether any line was reached.
+    #[must_use]
+    pub fn has_reached(&self) -> bool {
+        self.files.values().any(|file| file.reached() > 0)
+    }
+}
+
 impl CoveredFile {
     /// Adds a method, or another version of one.
     fn add(&mut self, method: CoveredMethod) {
@@ -123,85 +135,195 @@ impl<'t> Coverage<'t> {
         }
     }
 
-    /// The selected threads of each test, with its name, if tests of the trace are selected.
-    #[must_use]
-    pub fn tests(&self) -> Vec<(&'t str, &'t [ThreadFile])> {
-        let files = self.trace.files();
-        let is_same = |one: &ThreadFile, next: &ThreadFile| test(one) == test(next);
-        let named = |files: &'t [ThreadFile]| Some((test(files.first()?), files));
-        files.chunk_by(is_same).filter_map(named).collect()
-    }
-
-    /// Reads which lines these threads reached.
-    pub fn read(
-        &self,
-        threads: &[ThreadFile],
-        listener: &mut impl Listener,
-    ) -> (Covered, Soundness) {
+    /// Reads which lines the selected threads reached.
+    pub fn read(&self, listener: &mut impl Listener) -> (Covered, Soundness) {
         let mut counts = LineCounts::new(self.trace.methods());
         let mut soundness = Soundness::Whole;
-        for file in threads {
-            let timeline = file.timeline().map(Timeline::with_lines);
-            let is_needed = |mark: &Mark| matches!(mark, Mark::Line(_));
-            let end = |counts: &mut LineCounts, _: &Timeline<'_>| counts.end_thread();
-            let reading = read_marked(file, timeline, is_needed, listener, &mut counts, end);
-            soundness = soundness.and(reading.report(file, listener));
+        for file in self.trace.files() {
+            soundness = soundness.and(read(file, &mut counts, listener, LineCounts::end_thread));
         }
-        (self.by_file(&counts), soundness)
+        let reached = counts.take();
+        (self.by_file(&counts, &reached, Lines::All), soundness)
     }
 
-    fn by_file(&self, counts: &LineCounts) -> Covered {
+    /// Reads which lines each of the selected tests reached. Returns all lines, of which none counts, and for each test those that it
+    /// reached. Each thread is read once.
+    pub fn read_tests(
+        &self,
+        listener: &mut impl Listener,
+    ) -> (Covered, Vec<(&'t str, Covered)>, Soundness) {
+        let (mut tests, mut in_threads) = (Vec::<(&str, ReachedLines)>::new(), BTreeMap::new());
+        for (file, parts) in
+            self.trace.files().iter().filter_map(|file| Some((file, file.parts()?)))
+        {
+            let name = test_of(parts.title());
+            if tests.last().is_none_or(|(last, _)| *last != name) {
+                tests.push((name, ReachedLines::default()));
+            }
+            let ranges = parts.ranges().iter().cloned().map(|range| (range, tests.len() - 1));
+            let (_, of_thread) = in_threads.entry(file.id()).or_insert_with(|| (file, Vec::new()));
+            of_thread.extend(ranges);
+        }
+        let mut counts = LineCounts::new(self.trace.methods());
+        let mut soundness = Soundness::Whole;
+        for (file, mut ranges) in in_threads.into_values() {
+            ranges.sort_by_key(|(range, _)| range.start);
+            // Of tests that overlap in a thread, each is read on its own.
+            while !ranges.is_empty() {
+                let now = take_without_overlaps(&mut ranges);
+                let only: Vec<_> = now.iter().map(|(range, _)| range.clone()).collect();
+                let mut by_test = ByTest { counts: &mut counts, ranges: &now, tests: &mut tests };
+                let file = file.only(file.parts().map_or("", Parts::title), &only);
+                soundness = soundness.and(read(&file, &mut by_test, listener, ByTest::end_range));
+            }
+        }
+        let all = self.by_file(&counts, &ReachedLines::default(), Lines::All);
+        let of_test = |(name, reached)| (name, self.by_file(&counts, &reached, Lines::Reached));
+        (all, tests.into_iter().map(of_test).collect(), soundness)
+    }
+
+    fn by_file(&self, counts: &LineCounts<'_>, reached: &ReachedLines, which: Lines) -> Covered {
         let mut covered = Covered { unplaced: counts.unplaced(), ..Covered::default() };
-        for (id, method) in self.trace.methods().iter() {
-            let info = method.info();
+        let nothing = MethodLines::default();
+        for (id, info) in counts.known() {
+            let counted = match (reached.get(&(id, info.version)), which) {
+                (Some(counted), _) => counted,
+                (None, Lines::All) => &nothing,
+                (None, Lines::Reached) => continue,
+            };
             let is_left_out =
                 || self.without.contains(&key(&info.class, &info.name, &info.descriptor));
             if self.selection.contains(id) && !is_left_out() {
-                self.add(id, method, counts, &mut covered.files);
+                self.add(id, info, counted, which, &mut covered.files);
             }
         }
         covered.files.values_mut().for_each(CoveredFile::sort);
         covered
     }
 
-    /// Adds the lines of all versions of a method.
+    /// Adds the lines of a version of a method.
     fn add(
         &self,
         id: MethodId,
-        method: &Method,
-        counts: &LineCounts,
+        info: &MethodInfo,
+        counted: &MethodLines,
+        which: Lines,
         files: &mut BTreeMap<String, CoveredFile>,
     ) {
         let has_calls = self.trace.manifest().is_none_or(Manifest::has_calls);
-        for counted in counts.get(id) {
-            let info = method.version(counted.version);
-            let (place, first) = beginning(info, &counted.lines);
-            let mut own = BTreeMap::new();
-            for (number, count) in &counted.lines {
-                let (file, line) = info.source_line((*number).into());
-                if file == place {
-                    add(&mut own, line, *count);
-                }
-                add(&mut files.entry(file.into_owned()).or_default().lines, line, *count);
+        let (place, first) = beginning(info);
+        let mut own = BTreeMap::new();
+        for number in &info.lines {
+            let count = counted.lines.get(number).copied().unwrap_or_default();
+            if count == 0 && which == Lines::Reached {
+                continue;
             }
-            files.entry(place).or_default().add(CoveredMethod {
-                class: info.class.clone(),
-                name: info.name.clone(),
-                descriptor: info.descriptor.clone(),
-                title: self.names.get(id, NameForm::Full),
-                first,
-                calls: match has_calls {
-                    true => counted.calls,
-                    false => counted.calls.min(1),
-                },
-                lines: own,
-            });
+            let (file, line) = info.source_line((*number).into());
+            if file == place {
+                add(&mut own, line, count);
+            }
+            add(&mut files.entry(file.into_owned()).or_default().lines, line, count);
+        }
+        files.entry(place).or_default().add(CoveredMethod {
+            class: info.class.clone(),
+            name: info.name.clone(),
+            descriptor: info.descriptor.clone(),
+            title: self.names.get(id, NameForm::Full),
+            first,
+            calls: match has_calls {
+                true => counted.calls,
+                false => counted.calls.min(1),
+            },
+            lines: own,
+        });
+    }
+}
+
+/// Which lines an answer has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lines {
+    All,
+    Reached,
+}
+
+/// Reads the lines of a thread.
+fn read<V: VisitTimeline>(
+    file: &ThreadFile,
+    counts: &mut V,
+    listener: &mut impl Listener,
+    end: impl FnOnce(&mut V),
+) -> Soundness {
+    let timeline = file.timeline().map(Timeline::with_lines);
+    let is_needed = |mark: &Mark| matches!(mark, Mark::Line(_));
+    let end = |counts: &mut V, _: &Timeline<'_>| end(counts);
+    let reading = read_marked(file, timeline, is_needed, listener, counts, end);
+    reading.report(file, listener)
+}
+
+/// A range of a thread, and the test that ran in it.
+type TestRange = (Range<Position>, usize);
+
+/// Takes ranges that do not overlap from some that are in order.
+fn take_without_overlaps(ranges: &mut Vec<TestRange>) -> Vec<TestRange> {
+    let (mut end, mut taken) = (Position::before(Offset::new(0)), Vec::new());
+    ranges.retain(|(range, test)| {
+        let overlaps = range.start < end;
+        if !overlaps {
+            end = range.end;
+            taken.push((range.clone(), *test));
+        }
+        overlaps
+    });
+    taken
+}
+
+/// Counts the lines of a thread by test.
+struct ByTest<'c, 't> {
+    counts: &'c mut LineCounts<'t>,
+    /// The ranges that are not over, in order.
+    ranges: &'c [TestRange],
+    /// What each test has reached.
+    tests: &'c mut [(&'t str, ReachedLines)],
+}
+
+impl ByTest<'_, '_> {
+    /// Ends the ranges that are over at a position.
+    #[inline]
+    fn come_to(&mut self, at: Position) {
+        while self.ranges.first().is_some_and(|(range, _)| range.end <= at) {
+            self.end_range();
+        }
+    }
+
+    fn end_range(&mut self) {
+        self.counts.end_thread();
+        let Some(((_, test), later)) = self.ranges.split_first() else { return };
+        self.ranges = later;
+        if let Some((_, reached)) = self.tests.get_mut(*test) {
+            for (of, counted) in self.counts.take() {
+                reached.entry(of).or_default().add(&counted);
+            }
         }
     }
 }
 
-fn test(file: &ThreadFile) -> &str {
-    file.parts().map_or("", |parts| test_of(parts.title()))
+impl VisitTimeline for ByTest<'_, '_> {
+    #[inline]
+    fn enter(&mut self, method: MethodId, at: Stamp) -> bool {
+        self.come_to(at.position);
+        self.counts.enter(method, at)
+    }
+
+    #[inline]
+    fn exit(&mut self, count: NonZeroU64, at: Stamp, unwound: Option<&Unwound>) -> bool {
+        self.come_to(at.position);
+        self.counts.exit(count, at, unwound)
+    }
+
+    fn other(&mut self, event: TimelineEvent) -> bool {
+        self.come_to(event.position);
+        self.counts.other(event)
+    }
 }
 
 fn add_all(lines: &mut BTreeMap<u32, u64>, others: BTreeMap<u32, u64>) {
@@ -215,8 +337,8 @@ fn add(lines: &mut BTreeMap<u32, u64>, line: u32, count: u64) {
 
 /// The file and the line where a method begins. Code that the compiler copied into the method belongs to it, too, and may be all
 /// of its code.
-fn beginning(info: &MethodInfo, lines: &BTreeMap<u16, u64>) -> (String, u32) {
-    let mut numbers = lines.keys().map(|number| u32::from(*number));
+fn beginning(info: &MethodInfo) -> (String, u32) {
+    let mut numbers = info.lines.iter().map(|number| u32::from(*number));
     let own = |number: &u32| info.inlined_line(*number).is_none();
     let first = numbers.clone().find(own).or(numbers.next()).unwrap_or_default();
     let (file, first) = info.source_line(first);
