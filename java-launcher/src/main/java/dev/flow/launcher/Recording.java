@@ -8,10 +8,10 @@ import java.lang.ProcessBuilder.Redirect;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Function;
 
 /**
  * A run of {@code flow record} around a build that runs already: for plugins of build tools.
@@ -22,8 +22,7 @@ import java.util.TreeMap;
  * test}. If the build is killed, the input ends too.
  */
 public final class Recording implements AutoCloseable {
-    /** The variable with options for every JVM. */
-    public static final String JAVA_TOOL_OPTIONS = "JAVA_TOOL_OPTIONS";
+    private static final String JAVA_TOOL_OPTIONS = "JAVA_TOOL_OPTIONS";
 
     /**
      * Ctrl-C is for the build: the shell ends after it. Two NULs in a row end the environment, in which there is no
@@ -73,10 +72,21 @@ public final class Recording implements AutoCloseable {
     /**
      * Returns what a JVM needs in its environment to be recorded.
      *
+     * @param ofProject returns the value that the project has set for a variable, or null. It counts, and options for
+     *                  JVMs are joined
      * @return values by the names of variables; none if nothing is recorded
      */
-    public Map<String, String> variables() {
-        return Collections.unmodifiableMap(variables);
+    public Map<String, String> variables(Function<String, ?> ofProject) {
+        Map<String, String> joined = new TreeMap<>();
+        variables.forEach((name, value) -> {
+            Object set = ofProject.apply(name);
+            if (set == null || name.equals(JAVA_TOOL_OPTIONS) && value.contains(set.toString())) {
+                joined.put(name, value);
+            } else {
+                joined.put(name, name.equals(JAVA_TOOL_OPTIONS) ? set + " " + value : set.toString());
+            }
+        });
+        return joined;
     }
 
     /** Ends the recording, and waits until flow has printed its summary. */

@@ -83,21 +83,13 @@ public final class FlowExtension extends AbstractEventSpy implements MojoExecuti
             failure = error;
         }
         if (recording != null) {
-            recording.variables().forEach((name, value) -> set(goal.getConfiguration(), name, value));
+            Xpp3Dom environment = child(goal.getConfiguration(), ENVIRONMENT);
+            recording.variables(name -> child(environment, name).getValue())
+                .forEach((name, value) -> child(environment, name).setValue(value));
         }
     }
 
-    /** Sets a variable. The project's own value counts; options for JVMs are joined. */
-    private static void set(Xpp3Dom configuration, String name, String value) {
-        Xpp3Dom variable = child(child(configuration, ENVIRONMENT), name);
-        String ofProject = variable.getValue();
-        if (ofProject == null) {
-            variable.setValue(value);
-        } else if (name.equals(Recording.JAVA_TOOL_OPTIONS)) {
-            variable.setValue(ofProject + ' ' + value);
-        }
-    }
-
+    /** Returns an element, which is created if it is missing. */
     private static Xpp3Dom child(Xpp3Dom parent, String name) {
         if (parent.getChild(name) == null) {
             parent.addChild(new Xpp3Dom(name));
