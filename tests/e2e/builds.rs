@@ -22,7 +22,7 @@ fn in_every_way() -> bool {
 }
 
 /// The newest JDK that has a compiler, or each of them.
-fn on_some_jdks(mut body: impl FnMut(&Jdk)) {
+pub(crate) fn on_some_jdks(mut body: impl FnMut(&Jdk)) {
     let builds = |jdk: &&Jdk| jdk.has_module("jdk.compiler");
     let newest = flow_e2e::jdks().iter().filter(builds).map(|jdk| jdk.version).max();
     on_every_jdk(|jdk| {

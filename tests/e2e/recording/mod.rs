@@ -1,6 +1,7 @@
 //! `flow record` with real JVMs: what it selects and reports, and which traces it keeps.
 
 mod folder;
+mod plugins;
 
 use std::fs;
 use std::path::Path;

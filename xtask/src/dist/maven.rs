@@ -25,6 +25,8 @@ pub(super) struct Artifact {
 
 pub(super) const API: Artifact = Artifact { id: "flow-api", project: "java-api" };
 pub(super) const AGENT: Artifact = Artifact { id: "flow-agent", project: "java-launcher" };
+/// Where Gradle looks for the jar of the plugin with the id `dev.flow`.
+const GRADLE_MARKER: Artifact = Artifact { id: "dev.flow.gradle.plugin", project: AGENT.project };
 
 impl Artifact {
     /// Builds its jars. Tests ran before: `scripts/test.sh` has them.
@@ -78,6 +80,17 @@ impl Repository<'_> {
         Ok(())
     }
 
+    /// Adds the description by which Gradle finds the plugin: it depends on the jar.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be read or written.
+    pub(super) fn add_gradle_marker(&self) -> Result<()> {
+        let path = Path::new(AGENT.project).join("pom.xml");
+        let pom = fs::read_to_string(&path).context(path.display())?;
+        self.add_file(GRADLE_MARKER, ".pom", marker(&pom, self.version).as_bytes())
+    }
+
     /// Adds the agent libraries, with the platforms as classifiers. They are not in jars, because `-agentpath` needs a file.
     ///
     /// # Errors
@@ -108,9 +121,36 @@ impl Repository<'_> {
     }
 }
 
+/// Returns the description of an artifact that only depends on the one with this description.
+fn marker(pom: &str, version: &str) -> String {
+    let (head, _) = pom.split_once("  <properties>").unwrap_or((pom, ""));
+    let (group, id) = (GROUP.replace('/', "."), AGENT.id);
+    let dependency = format!(
+        "    <dependency>\n      <groupId>{group}</groupId>\n      <artifactId>{id}</artifactId>\n      \
+         <version>{version}</version>\n    </dependency>\n"
+    );
+    let head = head.replacen(AGENT.id, GRADLE_MARKER.id, 1).replacen(
+        "<packaging>jar<",
+        "<packaging>pom<",
+        1,
+    );
+    format!("{head}  <dependencies>\n{dependency}  </dependencies>\n</project>\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn gradle_finds_the_jar_by_the_id_of_the_plugin() {
+        let pom = marker(&source("java-launcher/pom.xml"), "1.0");
+        let begin = "<artifactId>dev.flow.gradle.plugin</artifactId>\n  <version>";
+        assert!(pom.contains(begin) && pom.contains("  <packaging>pom</packaging>\n"), "{pom}");
+        let end = "<artifactId>flow-agent</artifactId>\n      <version>1.0</version>\n";
+        assert!(pom.contains(end) && !pom.contains("junit"), "{pom}");
+        let plugin = "java-launcher/src/main/resources/META-INF/gradle-plugins/dev.flow.properties";
+        assert!(source(plugin).contains("dev.flow.gradle.FlowPlugin"));
+    }
 
     fn source(path: &str) -> String {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

@@ -15,6 +15,7 @@
 
 mod archive;
 mod binaries;
+mod channels;
 mod contents;
 mod deb;
 mod dependencies;
@@ -54,6 +55,8 @@ pub(crate) const NAME: &str = "dist";
 /// flow-all.jar: java -jar flow-all.jar record -- COMMAND
 ///
 /// flow-VERSION.cdx.json: the libraries in the programs (CycloneDX)
+///
+/// Dockerfile, jbang-catalog.json, flow.rb: for an image, for JBang, and for Homebrew
 ///
 /// maven/: what Maven Central needs, without signatures
 ///
@@ -97,10 +100,13 @@ pub(crate) fn run(args: DistArgs) -> Result<Outcome> {
     empty(&out)?;
     let bill = sbom::cyclonedx(VERSION, &packages, &ROOTS);
     write(&out, &format!("flow-{VERSION}.cdx.json"), bill.as_bytes())?;
+    let mut archives = Vec::new();
     for binaries in &built {
         let name = format!("flow-{VERSION}-{}", binaries.platform.name());
         let files = common.archive(binaries, &name)?;
-        write(&out, &format!("{name}.tar.gz"), &archive::tar_gz(&files, time)?)?;
+        let file = format!("{name}.tar.gz");
+        write(&out, &file, &archive::tar_gz(&files, time)?)?;
+        archives.push((binaries.platform, checksum("sha256", &out.join(file))?));
         let (Some(architecture), Some(glibc)) = (binaries.platform.debian(), &binaries.glibc)
         else {
             continue;
@@ -114,6 +120,9 @@ pub(crate) fn run(args: DistArgs) -> Result<Outcome> {
         };
         let package = deb::package(&control, &common.package(binaries)?, time)?;
         write(&out, &format!("flow_{VERSION}_{architecture}.deb"), &package)?;
+    }
+    for (name, text) in channels::files(VERSION, env!("CARGO_PKG_HOMEPAGE"), &archives) {
+        write(&out, name, text.as_bytes())?;
     }
     java(&out, &built, &common)?;
     let sums = sums(&out)?;
@@ -134,7 +143,6 @@ fn java(out: &Path, built: &[Binaries], common: &Common) -> Result<()> {
     repository.add(API, &fs::read(API_JAR).context(API_JAR)?)?;
     let launcher = AGENT.jar(VERSION, "");
     let launcher = fs::read(&launcher).context(launcher.display())?;
-    repository.add(AGENT, &launcher)?;
     let mut content = Files::default();
     content.add_below("META-INF", &common.licences);
     for binaries in built {
@@ -142,7 +150,8 @@ fn java(out: &Path, built: &[Binaries], common: &Common) -> Result<()> {
         content.add_below("dev/flow/native", &payload(binaries)?);
     }
     let all = archive::extended_jar(&launcher, &content)?;
-    repository.add_file(AGENT, "-all.jar", &all)?;
+    repository.add(AGENT, &all)?;
+    repository.add_gradle_marker()?;
     write(out, "flow-all.jar", &all)
 }
 

@@ -34,7 +34,7 @@ use self::notices::NoticesFile;
 use self::shapes::Shapes;
 use self::summary::Summary;
 use self::timeout::Limit;
-use self::wrapped::java_arguments;
+use self::wrapped::{from_name, java_arguments};
 use crate::args::{DEFAULT_DIR, RecordArgs};
 use crate::cmd::recording::agent::{self, AgentOptions, TraceDir};
 use crate::cmd::recording::folder::{self, Claim};
@@ -135,7 +135,8 @@ fn limit(args: &RecordArgs, dir: &TraceDir, started: Duration) -> Option<Limit> 
 
 /// The name of what a command runs, in that of its recording.
 fn program_of(command: &[OsString]) -> String {
-    folder::program_of(command, java_arguments(command).as_deref(), &Surroundings::of_children())
+    let java = java_arguments(command);
+    folder::program_of(from_name(command), java.as_deref(), &Surroundings::of_children())
 }
 
 /// The options of the agent, encoded.

@@ -58,6 +58,17 @@ pub(super) fn java_arguments(command: &[OsString]) -> Option<Vec<OsString>> {
     java_arguments(&words)
 }
 
+/// Returns a command from its name on: a shell calls the line of `sh -c LINE NAME …` by that name, any other command begins with it.
+pub(super) fn from_name(command: &[OsString]) -> &[OsString] {
+    match command {
+        [shell, option, _, named @ ..] if option == "-c" && !named.is_empty() => {
+            let file = Path::new(shell).file_name().unwrap_or_default();
+            if SHELLS.iter().any(|name| file == *name) { named } else { command }
+        }
+        _ => command,
+    }
+}
+
 /// Returns the words of a line of a shell that only runs a program.
 fn words_of(line: &str) -> Option<Vec<OsString>> {
     if line.contains(SHELL_SYNTAX) {
@@ -134,6 +145,17 @@ mod tests {
         ] {
             assert_eq!(arguments(unknown), None, "{unknown:?}");
         }
+    }
+
+    #[test]
+    fn a_line_of_a_shell_may_have_a_name() {
+        let name = |words: &[&str]| {
+            let words: Vec<_> = words.iter().map(OsString::from).collect();
+            from_name(&words)[0].to_str().unwrap().to_owned()
+        };
+        assert_eq!(name(&["sh", "-c", "cat", "mvn", "--file", "x"]), "mvn");
+        assert_eq!(name(&["/bin/sh", "-c", "mvn test"]), "/bin/sh");
+        assert_eq!(name(&["python3", "-c", "pass", "x"]), "python3");
     }
 
     #[test]
