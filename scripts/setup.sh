@@ -45,7 +45,10 @@ want javac "$jdk" "a JDK to record programs with, version 17 or later"
 if [ "${1:-}" != record ]; then
     want mvn maven "builds the Java programs of the tests"
     want unzip unzip "unpacks libraries whose classes the tests rewrite"
-    [ -z "${FLOW_FUZZ_SECONDS:-}" ] || want c++ g++ "builds the fuzzer"
+    if [ -n "${FLOW_FUZZ_SECONDS:-}" ]; then
+        want c++ g++ "builds the fuzzer"
+        want x86_64-w64-mingw32-gcc gcc-mingw-w64-x86-64 "compiles C for Windows"
+    fi
 fi
 
 if have cargo && have rustc; then

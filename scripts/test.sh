@@ -7,7 +7,7 @@
 # Every step runs, even if an earlier one fails; the last lines name the steps that failed. Takes about 13 minutes on
 # two quiet cores once everything is built. Long forms: scripts/torture.sh (kills, full disks, overflows; all
 # combinations of engines, programs and options of the JVM), scripts/builds.sh (Maven, Gradle),
-# scripts/verify-corpus.sh, scripts/fuzz.sh, scripts/compare-output.sh.
+# scripts/verify-corpus.sh, scripts/verify-windows.sh (under Wine), scripts/fuzz.sh, scripts/compare-output.sh.
 #
 # Environment: FLOW_FUZZ_SECONDS fuzzes each target for that time, and the command line for a minute; FLOW_TEST_JDKS, see scripts/jdks.sh.
 set -eu
@@ -35,6 +35,16 @@ licences() {
     fi
 }
 
+# Needs a C compiler for Windows, which not every machine has.
+windows() {
+    if ! command -v x86_64-w64-mingw32-gcc >/dev/null 2>&1 || ! command -v rustup >/dev/null 2>&1; then
+        echo "(not checked: the package gcc-mingw-w64-x86-64, or rustup, is not installed)"
+        return
+    fi
+    rustup --quiet target add x86_64-pc-windows-gnu &&
+        cargo check --quiet --package flow-cli --target x86_64-pc-windows-gnu
+}
+
 java_programs() { (cd java-harness && mvn -q -B package) && (cd java-launcher && mvn -q -B package); }
 
 fuzzing() {
@@ -48,6 +58,7 @@ fuzzing() {
 step formatting cargo fmt --all --check
 step lints cargo clippy --workspace --all-targets --quiet -- -D warnings
 step "licences of dependencies" licences
+step "the flow of Windows" windows
 step documentation env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 step "Java programs and their own tests" java_programs
 step "the jar of the Java API" scripts/api.sh --check

@@ -76,6 +76,14 @@ impl Failure {
         Self::Failed(format!("cannot create a temporary file: {error}"))
     }
 
+    /// On this system, flow cannot do this.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn needs_linux(what: &str) -> Self {
+        Self::Failed(format!(
+            "{what} needs Linux: flow records programs there only, and reads their traces on every system"
+        ))
+    }
+
     /// The exit status for it.
     pub(crate) fn status(&self) -> Status {
         match self {

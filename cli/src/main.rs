@@ -11,6 +11,11 @@
 //! progress to stderr.
 
 #![forbid(unsafe_code)]
+// The flags of all verbs are known everywhere, but flow records on Linux only.
+#![cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, unused_imports, reason = "used by verbs that need Linux")
+)]
 
 mod args;
 mod cmd;
@@ -18,18 +23,19 @@ mod export;
 mod failure;
 mod html;
 mod input;
+#[cfg(target_os = "linux")]
 mod jvm;
+#[cfg(target_os = "linux")]
 mod live;
 mod mcp;
 mod output;
+#[cfg(target_os = "linux")]
 mod own;
+#[cfg(target_os = "linux")]
 mod repair;
 mod terminal;
 
 use std::io::ErrorKind;
-use std::sync::Arc;
-
-use signal_hook::consts::SIGXFSZ;
 
 use crate::args::{Args, Verb};
 use crate::failure::{Failure, Status};
@@ -76,20 +82,34 @@ fn main() {
 }
 
 /// Lets a file that may grow no more (`ulimit -f`) be an error like a full disk: the signal would end the program without
-/// a word. Programs that are started begin with the default again.
+/// a word. Programs that are started begin with the default again. Windows has no such limit.
 fn report_limits_of_files() {
     // Without this, the limit still holds.
-    let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
+    #[cfg(unix)]
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
 }
 
 fn run(verb: &Verb, out: &mut Out) -> Result<Status, Failure> {
     match verb {
+        #[cfg(target_os = "linux")]
         Verb::Record(args) => cmd::recording::record::run(args),
+        #[cfg(target_os = "linux")]
         Verb::Attach(args) => cmd::recording::attach::run(args),
+        #[cfg(target_os = "linux")]
         Verb::Detach(args) => cmd::recording::detach::run(args),
+        #[cfg(target_os = "linux")]
         Verb::Snapshot(args) => cmd::recording::snapshot::run(args),
+        #[cfg(target_os = "linux")]
         Verb::Listen(args) => cmd::listen::run(args, out),
+        #[cfg(target_os = "linux")]
         Verb::Top(args) => cmd::top::run(args, out),
+        #[cfg(not(target_os = "linux"))]
+        Verb::Record(_)
+        | Verb::Attach(_)
+        | Verb::Detach(_)
+        | Verb::Snapshot(_)
+        | Verb::Listen(_)
+        | Verb::Top(_) => Err(Failure::needs_linux("this verb")),
         Verb::View(args) => cmd::view::run(args, out),
         Verb::Info(args) => cmd::info::run(args, out),
         Verb::Replay(args) => match args.ended_calls() {

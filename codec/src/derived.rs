@@ -4,9 +4,8 @@
 //! Derived data is never needed, and is never believed against the events. Its [header](crate::format::of_events) has their
 //! length and a checksum of a sample of them, and one rule says whether it is valid.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Read as _, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,7 +14,7 @@ use crate::format::dag::DagFile;
 use crate::format::index::IndexFile;
 use crate::format::of_events::{Fingerprint, sum_of_sample};
 use crate::read::{Content, ThreadFile};
-use crate::store::Container;
+use crate::store::{Container, create_private};
 use crate::write::{Compression, ContainerWriter};
 use crate::{Error, Result, ThreadId};
 
@@ -141,13 +140,13 @@ fn write_all(
     writer.finish().map(|_| ())
 }
 
-/// Creates a file that is as private as the trace, and follows no link.
+/// Creates a file that is as private as the trace, in place of another one, and follows no link.
 fn create(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+    create_private(path)
 }
 
 /// Reads the stored index of a thread, which may cover only the start of the events. `Err(None)` if there is none, otherwise the

@@ -39,6 +39,7 @@ enum Verb {
     VerifyExports(verify::exports::VerifyExportsArgs),
     VerifyHtml(verify::html::VerifyHtmlArgs),
     VerifyMcp(verify::mcp::VerifyMcpArgs),
+    VerifyWindows(verify::windows::VerifyWindowsArgs),
 }
 
 fn main() -> ExitCode {
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
         Verb::VerifyExports(args) => (verify::exports::NAME, verify::exports::run(args)),
         Verb::VerifyHtml(args) => (verify::html::NAME, verify::html::run(args)),
         Verb::VerifyMcp(args) => (verify::mcp::NAME, verify::mcp::run(args)),
+        Verb::VerifyWindows(args) => (verify::windows::NAME, verify::windows::run(args)),
     };
     match result {
         Ok(Outcome::Passed) => ExitCode::SUCCESS,

@@ -7,13 +7,16 @@ pub(crate) mod diff;
 pub(crate) mod export;
 pub(crate) mod help;
 pub(crate) mod info;
+#[cfg(target_os = "linux")]
 pub(crate) mod listen;
 mod page_file;
 mod recorded;
+#[cfg(target_os = "linux")]
 pub(crate) mod recording;
 pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod test_runs;
+#[cfg(target_os = "linux")]
 pub(crate) mod top;
 pub(crate) mod view;
 

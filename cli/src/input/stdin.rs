@@ -5,7 +5,6 @@
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Seek};
-use std::os::fd::AsFd;
 use std::path::Path;
 
 use flow_codec::format::container::MAGIC;
@@ -28,18 +27,24 @@ pub(super) fn trace() -> Result<Trace, Failure> {
     if stdin.is_terminal() {
         return Err(no_trace("a terminal"));
     }
-    let input = stdin.as_fd().try_clone_to_owned().map_err(unreadable)?;
+    #[cfg(unix)]
+    let input = std::os::fd::AsFd::as_fd(&stdin).try_clone_to_owned().map_err(unreadable)?;
+    #[cfg(windows)]
+    let input = std::os::windows::io::AsHandle::as_handle(&stdin)
+        .try_clone_to_owned()
+        .map_err(unreadable)?;
     Ok(Trace::from_file(spooled(input.into())?, STDIN)?)
 }
 
 /// A file with what an input has.
 fn spooled(mut input: File) -> Result<File, Failure> {
-    let metadata = input.metadata().map_err(unreadable)?;
-    if metadata.is_file() && input.stream_position().map_err(unreadable)? == 0 {
-        return Ok(input);
-    }
-    if metadata.is_dir() {
-        return Err(no_trace("a directory"));
+    match input.metadata() {
+        Ok(found) if found.is_dir() => return Err(no_trace("a directory")),
+        Ok(found) if found.is_file() && input.stream_position().map_err(unreadable)? == 0 => {
+            return Ok(input);
+        }
+        // Windows knows nothing about pipes. Reading reports any other error.
+        Ok(_) | Err(_) => {}
     }
     let mut magic = Vec::new();
     input.by_ref().take(MAGIC.len() as u64).read_to_end(&mut magic).map_err(unreadable)?;

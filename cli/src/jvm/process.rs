@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use flow_codec::format::names;
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat, openat2};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, geteuid, kill_process};
@@ -142,6 +143,20 @@ impl Process {
     /// Its working directory.
     pub(crate) fn directory(&self) -> PathBuf {
         format!("/proc/{}/cwd", self.pid()).into()
+    }
+
+    /// The trace that it writes: it keeps the lock of its directory open, or the file.
+    pub(crate) fn recorded_trace(&self) -> Option<PathBuf> {
+        let open = fs::read_dir(format!("/proc/{}/fd", self.pid())).ok()?;
+        let open: Vec<_> = open.flatten().filter_map(|fd| fs::read_link(fd.path()).ok()).collect();
+        let has_name =
+            |path: &Path, name: &str| path.file_name().is_some_and(|found| found == name);
+        let directory =
+            open.iter().find(|path| has_name(path, names::LOCK)).and_then(|lock| lock.parent());
+        let is_file =
+            |path: &&PathBuf| path.extension().is_some_and(|end| end == names::CONTAINER_EXTENSION);
+        let found = directory.or_else(|| open.iter().find(is_file).map(PathBuf::as_path));
+        found.map(|place| self.seen_here(place))
     }
 
     /// Its `/tmp`: in a container, another directory than ours.

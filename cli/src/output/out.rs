@@ -8,8 +8,6 @@ use std::time::Duration;
 
 use flow_codec::read::Methods;
 use indicatif::ProgressBar;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
 
 use super::styled::links::{LinkTo, Links};
 use super::styled::paint::Style;
@@ -136,7 +134,11 @@ impl Out {
 
     /// Waits until the timeout, or until the reader of the output is gone. Returns whether there still is a reader. A
     /// program that waits for events has nothing to write, and would not notice otherwise.
+    #[cfg(unix)]
     pub(crate) fn wait(&self, timeout: Duration) -> io::Result<bool> {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        use rustix::io::Errno;
+
         let timeout = Timespec::try_from(timeout).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 });
         let stdout = io::stdout();
         let mut closed = [PollFd::new(&stdout, PollFlags::empty())];
@@ -145,6 +147,13 @@ impl Out {
             Err(Errno::INTR) => Ok(true),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Waits until the timeout. Windows does not report that a reader is gone until something is written.
+    #[cfg(windows)]
+    pub(crate) fn wait(&self, timeout: Duration) -> io::Result<bool> {
+        std::thread::sleep(timeout);
+        Ok(true)
     }
 
     /// Flushes the buffer.
@@ -173,6 +182,9 @@ impl Write for Out {
 fn environment_has_colors() -> bool {
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+    // Consoles of Windows know them since 2016, but only if a program asks for them.
+    #[cfg(windows)]
+    let dumb = dumb || !ratatui::crossterm::ansi_support::supports_ansi();
     !no_color && !dumb
 }
 

@@ -30,31 +30,22 @@ use crate::failure::Failure;
 use flow_query::open::take_lock;
 use flow_query::rows::{Finding, Severity};
 
-/// The outcome of a repair.
-#[derive(PartialEq, Eq, Debug)]
-pub(crate) enum Repair {
-    /// What was done; perhaps nothing.
-    Done(Vec<Finding>),
-    /// Another process writes there.
-    Refused,
-}
-
-/// Repairs a trace, if there is something to repair.
-pub(crate) fn repair(trace: Trace) -> Result<Repair, Failure> {
+/// Repairs a trace, if there is something to repair. Returns what was done; `None` if another process writes there.
+pub(crate) fn repair(trace: Trace) -> Result<Option<Vec<Finding>>, Failure> {
     if let Some(why) = nothing_to_do(&trace) {
         let text = format!("nothing to repair: {why}");
-        return Ok(Repair::Done(vec![Finding::new(Severity::Note, "trace", text)]));
+        return Ok(Some(vec![Finding::new(Severity::Note, "trace", text)]));
     }
     let cannot_lock = |error| failure(trace.dir(), error);
     let Some(_lock) = take_lock(trace.dir()).map_err(cannot_lock)? else {
-        return Ok(Repair::Refused);
+        return Ok(None);
     };
     // Opened again, because a process may have written until it was locked.
     let trace = Trace::open(trace.dir())?;
     let mut work = Work::new(&trace);
     if trace.dir().is_file() {
         work.file()?;
-        return Ok(Repair::Done(work.findings));
+        return Ok(Some(work.findings));
     }
     work.threads()?;
     if work.is_whole {
@@ -68,7 +59,7 @@ pub(crate) fn repair(trace: Trace) -> Result<Repair, Failure> {
             "kept, because not all of its content fits the files; remove it to give up the rest";
         work.add(Severity::Note, names::JOURNAL, text.to_owned());
     }
-    Ok(Repair::Done(work.findings))
+    Ok(Some(work.findings))
 }
 
 fn nothing_to_do(trace: &Trace) -> Option<&'static str> {

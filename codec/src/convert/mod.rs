@@ -4,9 +4,8 @@
 
 mod shrink;
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufWriter, Read};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 use crate::derived;
@@ -16,6 +15,7 @@ use crate::format::names::{self, EventFormat};
 use crate::index::{Index, SMALLEST_INDEXED_BYTES};
 use crate::parallel::BytesRead;
 use crate::read::{Content, ThreadFile, Trace};
+use crate::store::{create_private, create_private_dir};
 use crate::write::{Compression, ContainerWriter};
 use crate::{Error, Result, ThreadId};
 
@@ -73,11 +73,10 @@ pub fn to_container_with_end(
 /// # Errors
 /// The trace cannot be read, or the directory and its files not be created and written.
 pub fn to_directory(trace: &Trace, path: &Path, progress: &mut dyn FnMut(u64)) -> Result<()> {
-    let created = DirBuilder::new().mode(0o700).create(path);
-    created.map_err(|source| Error::Io { path: path.to_path_buf(), source })?;
+    create_private_dir(path).map_err(|source| Error::Io { path: path.to_path_buf(), source })?;
     let mut take = |kind, thread: Option<ThreadId>, input: &mut dyn Read| {
         let name = names::stream_file(kind, thread.unwrap_or(ThreadId::new(0)));
-        io::copy(input, &mut new_file(&path.join(name))?).map(|_| ())
+        io::copy(input, &mut create_private(&path.join(name))?).map(|_| ())
     };
     pass_streams(trace, manifest_of_flow(trace).as_ref(), path, &mut take, &mut |file, take| {
         pass_thread(file, path, take, progress)
@@ -108,7 +107,7 @@ fn write_file(
     pass: &mut dyn FnMut(&mut Take<'_>) -> Result<()>,
 ) -> Result<(File, u64)> {
     let io_error = |source| Error::Io { path: path.to_path_buf(), source };
-    let out = BufWriter::with_capacity(BUFFER_BYTES, new_file(path).map_err(io_error)?);
+    let out = BufWriter::with_capacity(BUFFER_BYTES, create_private(path).map_err(io_error)?);
     let mut writer = ContainerWriter::new(out, compression).map_err(io_error)?;
     pass(&mut |kind, thread, input| writer.write_stream(kind, thread, input).map(|_| ()))?;
     let (out, bytes) = writer.finish().map_err(io_error)?;
@@ -194,11 +193,6 @@ fn index_of(file: &ThreadFile, content: &Content) -> Result<Option<Vec<u8>>> {
     }
     let (index, _) = Index::open(file, content, &BytesRead::default())?;
     index.for_copy(file, content).map(Some)
-}
-
-/// Creates a file that is as private as a trace.
-fn new_file(path: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
 /// Counts what is read.

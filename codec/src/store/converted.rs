@@ -8,11 +8,11 @@ use std::env;
 use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::num::NonZeroU64;
-use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::regular::nameless_file;
+use super::system::FileExt as _;
 use super::text::{Text, for_each_line_before};
 use crate::format::flow::{Encoded, Record, records};
 use crate::format::jsonl::{EXPECTED, decode_line, encode, encoded_bytes};

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 
-use super::container::read_some;
+use super::system::read_some;
 use crate::TraceId;
 use crate::format::container::{BlockStart, HEADER_BYTES, START_BYTES, identity_of, is_sound};
 use crate::format::journal;

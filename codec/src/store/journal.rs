@@ -20,7 +20,6 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -29,6 +28,7 @@ use super::identity::RecordingIdentity;
 use super::open_chunk::{OpenChunk, OpenLines, OpenMarks};
 use super::place::Place;
 use super::regular;
+use super::system::owner;
 use super::text::MAX_DAMAGE;
 use crate::format::container::StreamKind;
 use crate::format::journal::{
@@ -205,16 +205,17 @@ fn may_be_a_mixture(manifest: &Manifest) -> bool {
 #[must_use]
 pub fn is_journal_elsewhere(trace: &Path, path: &Path) -> bool {
     let name = path.file_name().and_then(OsStr::to_str);
-    let owner =
-        |path: &Path| fs::symlink_metadata(path).map(|found| (found.uid(), found.is_file()));
     let manifest = match trace.is_dir() {
         true => fs::metadata(trace.join(names::MANIFEST)),
         false => fs::metadata(trace),
     };
     name.is_some_and(|name| name.starts_with(names::JOURNAL_ELSEWHERE_PREFIX))
-        && match (owner(path), manifest) {
+        && match (fs::symlink_metadata(path), manifest) {
             // File servers may map files of root to another user.
-            (Ok((uid, is_file)), Ok(manifest)) => is_file && [manifest.uid(), 0].contains(&uid),
+            (Ok(found), Ok(manifest)) => {
+                let user = owner(&found);
+                found.is_file() && user.is_some() && [owner(&manifest), Some(0)].contains(&user)
+            }
             _ => false,
         }
 }

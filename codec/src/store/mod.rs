@@ -10,6 +10,7 @@ mod open_chunk;
 mod parts;
 mod place;
 pub(crate) mod regular;
+mod system;
 mod text;
 
 pub use self::container::{BlockWalk, NoBlock};
@@ -22,4 +23,5 @@ pub use self::open_chunk::OpenChunk;
 pub(crate) use self::open_chunk::{OpenMarks, count};
 pub use self::parts::parts_beside;
 pub(crate) use self::place::Place;
+pub(crate) use self::system::{FileExt, create_private, create_private_dir};
 pub(crate) use self::text::{Text, for_each_line, read_whole};

@@ -1,12 +1,12 @@
 //! Opens files of a trace, if they are regular files, and creates files without a name.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{env, process};
 
+use super::system::create_private;
 use crate::{Error, Result};
 
 /// Opens a file; `None` if it does not exist. Other kinds of file are refused: a pipe would block, a device
@@ -44,8 +44,7 @@ fn nameless_file_in(dir: &Path) -> io::Result<File> {
     loop {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let path = dir.join(format!("flow-{}-{number}", process::id()));
-        let mut options = OpenOptions::new();
-        match options.read(true).write(true).create_new(true).mode(0o600).open(&path) {
+        match create_private(&path) {
             Ok(file) => return fs::remove_file(&path).map(|()| file),
             // The name is taken by an earlier process that was killed right here.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

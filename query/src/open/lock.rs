@@ -5,20 +5,21 @@
 //! lock must not cause that, so it does so under the lock on `.gate`, or on the directory of the file, for which a
 //! JVM waits.
 
-use std::fs::{File, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use flow_codec::format::names;
 use flow_codec::read::Trace;
+#[cfg(unix)]
 use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
 
 /// The time in which a JVM chooses its directory.
 const GATE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A trace that no JVM writes to as long as this value lives.
+#[cfg(unix)]
 #[derive(Debug)]
 pub struct Lock {
     _file: File,
@@ -29,7 +30,7 @@ pub struct Lock {
 pub fn is_recording(trace: &Path) -> Option<bool> {
     let lock = match open(&lock_of(trace)) {
         Ok(lock) => lock,
-        Err(Errno::NOENT) => return Some(false),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(false),
         Err(_) => return None,
     };
     let _gate = pass_gate(trace);
@@ -51,6 +52,7 @@ pub fn is_open(trace: &Trace) -> bool {
 ///
 /// # Errors
 /// The file to lock cannot be opened or locked.
+#[cfg(unix)]
 pub fn take_lock(trace: &Path) -> io::Result<Option<Lock>> {
     let _gate = pass_gate(trace);
     let flags =
@@ -70,9 +72,14 @@ fn lock_of(trace: &Path) -> PathBuf {
 }
 
 /// Opens an existing lock file, without blocking if it is a pipe.
-fn open(path: &Path) -> rustix::io::Result<File> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    rustix::fs::open(path, flags, Mode::empty()).map(File::from)
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        OFlags::NONBLOCK.bits().cast_signed(),
+    );
+    options.read(true).open(path)
 }
 
 /// What a JVM locks while it chooses its place.

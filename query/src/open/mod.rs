@@ -23,11 +23,14 @@ pub use self::state::State;
 pub use self::traces::Traces;
 pub use self::words::missing_text;
 
+#[cfg(unix)]
+#[doc(hidden)]
+pub use self::lock::{Lock, take_lock};
 #[doc(hidden)]
 pub use self::{
     call::SelectedCall,
     locate::{Chosen, Located, locate},
-    lock::{Lock, is_open, is_recording, take_lock},
+    lock::{is_open, is_recording},
     logs::is_log,
     paths::{further_among, is_container_name},
     recordings::{is_named_by_start, recording_name},

@@ -138,6 +138,18 @@ fn built(revision: &str, work: &Path) -> Result<PathBuf> {
     existing(&target.join("debug/flow"))
 }
 
+/// Compares the answers of two builds to commands on traces that code makes.
+///
+/// # Errors
+///
+/// If a program cannot be run, or a trace not be written.
+pub(crate) fn compare_made(old: &Path, new: &Path, pattern: &str, work: &Path) -> Result<Outcome> {
+    let folder = work.join("made");
+    let _ = fs::remove_dir_all(&folder);
+    made::write_all(&folder)?;
+    compare(Some(old), new, made_traces(&folder), pattern, work)
+}
+
 /// Compares the answers of builds, or of one in several states.
 fn compare(
     old: Option<&Path>,

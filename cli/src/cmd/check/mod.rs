@@ -23,9 +23,8 @@ use crate::cmd::line_limit;
 use crate::failure::{Failure, Status};
 use crate::input::source::{Source, directories, run_of};
 use crate::output::{Out, Progress, Records, message};
-use crate::repair::{Repair, repair};
 use flow_query::ask::Check;
-use flow_query::rows::FindingRow;
+use flow_query::rows::{Finding, FindingRow};
 
 /// How often a thread is read, unless it has a defect that is found late.
 const PASSES: u64 = 2;
@@ -44,7 +43,7 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Status, Failure> {
     let mut progress = Progress::new(source.bytes().saturating_mul(PASSES), out);
     let mut checks = Vec::new();
     for trace in &source.traces {
-        if repairs.iter().any(|(dir, repair)| *dir == trace.dir() && *repair == Repair::Refused) {
+        if repairs.iter().any(|(dir, done)| *dir == trace.dir() && done.is_none()) {
             let dir = trace.dir().display();
             message(&format!("{dir}: not repaired: a JVM still records here"));
             status = Status::Damaged;
@@ -63,12 +62,8 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Status, Failure> {
         _ => Some(Records::new::<FindingRow<'_>>(format, true, out)?),
     };
     for (number, (dir, mut check)) in checks.into_iter().enumerate() {
-        for (of, repair) in &mut repairs {
-            if let Repair::Done(findings) = repair
-                && of == dir
-            {
-                check.extend(std::mem::take(findings));
-            }
+        for (_, done) in repairs.iter_mut().filter(|(of, _)| of == dir) {
+            check.extend(done.take().unwrap_or_default());
         }
         status = status.and(check.soundness());
         if let Some(records) = &mut records {
@@ -92,14 +87,24 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Out) -> Result<Status, Failure> {
     Ok(status)
 }
 
+/// What was done to traces; `None` if another process writes there.
+type Repairs = Vec<(PathBuf, Option<Vec<Finding>>)>;
+
 /// Repairs all traces of a directory that need it.
-fn repair_all(place: &Path) -> Result<Vec<(PathBuf, Repair)>, Failure> {
+#[cfg(target_os = "linux")]
+fn repair_all(place: &Path) -> Result<Repairs, Failure> {
     let mut repairs = Vec::new();
     for dir in directories(place)? {
         // The check reports one that cannot be opened.
         if let Ok(trace) = Trace::open(&dir) {
-            repairs.push((dir, repair(trace)?));
+            repairs.push((dir, crate::repair::repair(trace)?));
         }
     }
     Ok(repairs)
+}
+
+/// Refuses: the system can neither order writes nor lock what it still reads.
+#[cfg(not(target_os = "linux"))]
+fn repair_all(_: &Path) -> Result<Repairs, Failure> {
+    Err(Failure::needs_linux("check --repair"))
 }

@@ -6,7 +6,6 @@ use flow_codec::format::manifest::{Manifest, Unmatched};
 use flow_codec::read::Trace;
 
 use crate::args::DetachArgs;
-use crate::cmd::recorded;
 use crate::cmd::recording::agent::{self, as_text};
 use crate::cmd::recording::choose;
 use crate::failure::{Failure, Status};
@@ -17,7 +16,7 @@ pub(crate) fn run(args: &DetachArgs) -> Result<Status, Failure> {
     let process = choose::jvm(args.pid.as_deref())?;
     let pid = process.pid();
     let library = loaded_library(&process, args.library.as_deref())?;
-    let trace = recorded::recorded_by(&process);
+    let trace = process.recorded_trace();
     let refusal = Refusal::create(&process)?;
     let (key, file) = refusal.option();
     jvm::load(&process, &library, &format!("detach,{key}={file}"), &refusal)?;

@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -13,14 +12,21 @@ use crate::output::message;
 const PATIENCE: Duration = Duration::from_secs(3);
 const STEP: Duration = Duration::from_millis(20);
 /// Opens a file with the program that the user's desktop has for it.
-const DESKTOP_OPENER: &str = "xdg-open";
+const DESKTOP_OPENER: &str = if cfg!(windows) {
+    "explorer"
+} else if cfg!(target_os = "macos") {
+    "open"
+} else {
+    "xdg-open"
+};
 
 /// Opens a page, and prints where it is. A machine without a browser is no failure.
 pub(super) fn open(page: &Path) {
     let named = std::env::var("BROWSER").unwrap_or_default();
-    let has_desktop = ["DISPLAY", "WAYLAND_DISPLAY"]
-        .iter()
-        .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
+    let has_desktop = cfg!(any(windows, target_os = "macos"))
+        || ["DISPLAY", "WAYLAND_DISPLAY"]
+            .iter()
+            .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
     let place = page.display();
     let mut why = "no browser is known here (BROWSER names one)".to_owned();
     for words in commands(&named, has_desktop, page) {
@@ -61,7 +67,9 @@ fn started(words: &[OsString]) -> io::Result<()> {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     // Ctrl-C in the terminal is meant for flow.
-    let mut child = command.process_group(0).spawn()?;
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let mut child = command.spawn()?;
     failure(&mut child).map_or(Ok(()), |text| Err(io::Error::other(text)))
 }
 
@@ -91,9 +99,13 @@ mod tests {
         };
         assert_eq!(
             commands("firefox --new-tab:lynx %s -x", true),
-            ["firefox --new-tab /tmp/a b", "lynx /tmp/a b -x", "xdg-open /tmp/a b"]
+            [
+                "firefox --new-tab /tmp/a b",
+                "lynx /tmp/a b -x",
+                &format!("{DESKTOP_OPENER} /tmp/a b")
+            ]
         );
-        assert_eq!(commands("", true), ["xdg-open /tmp/a b"]);
+        assert_eq!(commands("", true), [format!("{DESKTOP_OPENER} /tmp/a b")]);
         assert!(commands(" : ", false).is_empty());
     }
 }

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use rustix::termios::tcgetwinsize;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::shown_name;
@@ -21,8 +20,14 @@ pub(crate) fn columns() -> Option<usize> {
     if let Some(columns) = named.filter(|columns| *columns > 0) {
         return Some(columns);
     }
-    let size = tcgetwinsize(std::io::stdout()).ok()?;
-    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+    #[cfg(unix)]
+    let columns = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?.ws_col;
+    #[cfg(windows)]
+    let columns = match std::io::IsTerminal::is_terminal(&std::io::stdout()) {
+        true => ratatui::crossterm::terminal::size().ok()?.0,
+        false => 0,
+    };
+    Some(usize::from(columns)).filter(|columns| *columns > 0)
 }
 
 /// Returns the line in at most `columns`. Two blanks separate cells. The widest cell, usually a name,

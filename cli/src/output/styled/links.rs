@@ -9,7 +9,6 @@ use std::collections::HashMap;
 use std::env;
 use std::fmt::Write;
 use std::ops::Range;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::str::FromStr;
@@ -107,11 +106,7 @@ impl Links {
     pub(in crate::output) fn new(to: LinkTo) -> Self {
         let url = match to {
             LinkTo::Nothing => None,
-            LinkTo::Url(url) => {
-                let host = rustix::system::uname();
-                let host = encoded(host.nodename().to_bytes());
-                Some(url.replace("{host}", &host))
-            }
+            LinkTo::Url(url) => Some(url.replace("{host}", &host())),
         };
         Self { url, ..Self::default() }
     }
@@ -244,7 +239,32 @@ fn url_path(path: &Path) -> Option<String> {
     let path = std::path::absolute(path).ok()?;
     // Without `.` in it.
     let path: PathBuf = path.components().collect();
-    Some(encoded(path.as_os_str().as_bytes()))
+    Some(encoded_path(&path))
+}
+
+/// The name of this machine in the URL of a file: a terminal may show what another machine prints.
+#[cfg(unix)]
+fn host() -> String {
+    encoded(rustix::system::uname().nodename().to_bytes())
+}
+
+/// No name in the URL of a file: Windows would look for the file on a server.
+#[cfg(windows)]
+const fn host() -> String {
+    String::new()
+}
+
+#[cfg(unix)]
+fn encoded_path(path: &Path) -> String {
+    encoded(std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str()))
+}
+
+/// Drives have a colon, and come after a slash: `/C:/src`.
+#[cfg(windows)]
+fn encoded_path(path: &Path) -> String {
+    let path = path.to_string_lossy().replace('\\', "/");
+    let parts: Vec<_> = path.split(':').map(|part| encoded(part.as_bytes())).collect();
+    format!("/{}", parts.join(":"))
 }
 
 /// Text in a URL: everything but letters, digits and a few signs has a code.
@@ -376,7 +396,6 @@ mod tests {
         let url = |to: &str| links(to).of_line(line, line).remove(0).1;
         assert_eq!(url("x:{line}@{path}"), "x:12@/my%20src/com/app/Orders.java");
         assert_eq!(url("idea"), "http://localhost:63342/api/file//my%20src/com/app/Orders.java:12");
-        let host = encoded(rustix::system::uname().nodename().to_bytes());
-        assert_eq!(url("file"), format!("file://{host}/my%20src/com/app/Orders.java"));
+        assert_eq!(url("file"), format!("file://{}/my%20src/com/app/Orders.java", host()));
     }
 }

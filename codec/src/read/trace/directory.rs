@@ -3,7 +3,6 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read as _;
-use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
@@ -18,8 +17,8 @@ use crate::format::names;
 use crate::format::thread_dump::ThreadDump;
 use crate::read::{Methods, ThreadFile, Threads};
 use crate::store::{
-    Container, Journal, OpenChunk, Place, RecordingIdentity, Stored, StoredReader, Text,
-    is_journal_elsewhere, read_whole, regular,
+    Container, FileExt as _, Journal, OpenChunk, Place, RecordingIdentity, Stored, StoredReader,
+    Text, is_journal_elsewhere, read_whole, regular,
 };
 use crate::{Error, Result, ThreadId};
 

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 
 use super::pieces::{Container, Packed, Piece, small};
 use super::window::Window;
@@ -11,6 +10,7 @@ use crate::format::container::{
     BlockStart, END, HEADER_BYTES, Held, MAX_OBJECT_HEADER_BYTES, Object, START, START_BYTES, STOP,
     is_sound,
 };
+use crate::store::system::FileExt as _;
 
 /// A search for the next block verifies at most this many bytes per byte of the file.
 const SEARCH_EFFORT: u64 = 4;

@@ -15,4 +15,3 @@ pub(crate) use self::pieces::Container;
 pub(crate) use self::stored::{Stored, StoredReader};
 pub(crate) use self::stream::Stream;
 pub use self::walk::{BlockWalk, NoBlock};
-pub(crate) use self::window::read_some;

@@ -8,9 +8,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::pieces::{Begun, Container, Piece, is_replaced, small};
-use super::window::read_some;
 use crate::format::beginning::Beginning;
 use crate::format::container::{HEADER_BYTES, MAGIC, StreamKind, VERSION};
+use crate::store::system::read_some;
 use crate::{Error, Result, ThreadId};
 
 /// The gaps in all streams may be this large, and in addition so much larger than the file: more is not what damage

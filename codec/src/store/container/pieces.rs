@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::recent::Recent;
 use crate::format::beginning::Beginning;
 use crate::format::container::{Coding, StreamKind, Unpacker, is_sound};
+use crate::store::system::FileExt as _;
 use crate::{Error, Offset, Result, ThreadId};
 
 /// What a damaged piece reads as: no record, no mark, and no line.

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use super::pieces::Container;
@@ -11,6 +10,7 @@ use super::stream::Stream;
 use crate::ThreadId;
 use crate::format::beginning::Beginning;
 use crate::format::container::StreamKind;
+use crate::store::system::FileExt as _;
 
 /// The bytes of one file of a trace, readable from any position. Cheap to clone.
 #[derive(Clone, Debug)]

@@ -2,9 +2,9 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
 
 use crate::format::container::{BlockStart, END, HEADER_BYTES, START_BYTES, header};
+use crate::store::system::FileExt as _;
 
 /// Where the bytes of a [container](crate::format::container) end that arrive in pieces of any size. Reads no contents,
 /// and needs no memory for them.

@@ -3,7 +3,8 @@
 use std::fs::File;
 use std::io;
 use std::ops::RangeInclusive;
-use std::os::unix::fs::FileExt;
+
+use crate::store::system::read_some;
 
 /// How much is read at once on the way from block to block: little from large blocks, of which only the start is
 /// needed, and more where small ones follow each other.
@@ -53,18 +54,4 @@ impl Window {
         let mut byte = [0];
         Ok((read_some(file, &mut byte, at)? > 0).then_some(byte[0]))
     }
-}
-
-/// Reads until the buffer is full or the file ends.
-pub(crate) fn read_some(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
-    let mut filled = 0;
-    while let Some(space) = buffer.get_mut(filled..).filter(|space| !space.is_empty()) {
-        match file.read_at(space, at + filled as u64) {
-            Ok(0) => break,
-            Ok(read) => filled += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
 }

@@ -18,7 +18,6 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::brake::traces;
-use crate::cmd::recorded::recorded_by;
 use crate::cmd::recording::dump;
 use crate::jvm::Process;
 use crate::output::{duration, message, plural};
@@ -86,7 +85,7 @@ fn wait(limit: &Limit, command: u32, is_ended: &Receiver<()>) -> bool {
 fn recorded(limit: &Limit) -> Vec<(Process, PathBuf)> {
     let traces = traces(&limit.pattern, limit.started_ns, &mut BTreeSet::new());
     let jvms = Process::all().into_iter().filter_map(|process| {
-        let trace = recorded_by(&process)?;
+        let trace = process.recorded_trace()?;
         traces.iter().any(|known| known.dir == trace).then_some((process, trace))
     });
     jvms.collect()

@@ -1,0 +1,90 @@
+//! `xtask verify-windows`: whether flow prints on Windows what it prints on Linux.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use clap::Parser;
+
+use crate::base::failure::{Context, Outcome, Result};
+use crate::base::process::{cannot_run, clean, install, run as run_command};
+use crate::base::project::{self, Project};
+use crate::compare_output::compare_made;
+
+pub(crate) const NAME: &str = "verify-windows";
+
+/// Runs the flow of Windows under Wine, and compares what it prints and writes with that of Linux.
+///
+/// Reads ten traces that are made here: whole ones, ones of killed JVMs and damaged ones, as directories, as files and on standard
+/// input, with and without stored indexes and shapes. The flow of Windows stores and converts what it reads.
+///
+/// Needs wine, x86_64-w64-mingw32-gcc, and the target x86_64-pc-windows-gnu of Rust. Takes about 10 minutes on two cores once everything is
+/// built; --only . takes hours.
+///
+/// Exit status: 0 no differences, 1 differences, 2 something is missing.
+#[derive(Debug, Parser)]
+pub(crate) struct VerifyWindowsArgs {
+    /// Only commands of xtask/src/compare_output/commands.txt that match this regular expression, as `TRACE: VERB FLAGS`
+    #[arg(long = "only", value_name = "PATTERN", default_value = PATTERN)]
+    pattern: String,
+}
+
+/// What each reading verb prints, draws and writes.
+const PATTERN: &str = r"^made[a-z-]*: (report --by wall --sort total --format text|replay --max 3000 --format text|view --once$|report --html O.html$|diff T C --format text|check --format text|export --to perfetto --force -o O)$";
+
+const TARGET: &str = "x86_64-pc-windows-gnu";
+
+pub(crate) fn run(args: VerifyWindowsArgs) -> Result<Outcome> {
+    let project = Project::enter()?;
+    let work = project.work_dir(NAME)?;
+    project::build(["--workspace", "--bin", "flow"])?;
+    project::build(["--package", "flow-cli", "--target", TARGET])?;
+    let programs = project.target.join(TARGET).join("debug");
+    let mut compile = Command::new("x86_64-w64-mingw32-gcc");
+    compile.args(["-shared", "-O2", "-o"]).arg(programs.join("bcryptprimitives.dll"));
+    run_command(compile.args(["scripts/windows/bcryptprimitives.c", "-ladvapi32"]))?;
+
+    let prefix = work.join("wine");
+    let flow = wrapper(&work, &prefix, &programs.join("flow.exe"))?;
+    let server = Server::start(&prefix)?;
+    let outcome = compare_made(&project.target.join("debug/flow"), &flow, &args.pattern, &work);
+    drop(server);
+    outcome
+}
+
+/// Makes a program that runs another one under Wine.
+fn wrapper(work: &Path, prefix: &Path, program: &Path) -> Result<std::path::PathBuf> {
+    let [prefix, program] = [prefix, program].map(|path| path.display().to_string());
+    let script = work.join("flow.sh");
+    let text =
+        format!("#!/bin/sh\nWINEPREFIX='{prefix}' WINEDEBUG=-all exec wine '{program}' \"$@\"\n");
+    fs::write(&script, text).context(script.display())?;
+    let wrapper = work.join("flow");
+    install(&script, &wrapper)?;
+    Ok(wrapper)
+}
+
+/// A program that waits for its input. As long as it runs, the server of Wine does, which takes seconds to start.
+struct Server(Child);
+
+impl Server {
+    fn start(prefix: &Path) -> Result<Self> {
+        let wine = || {
+            let mut wine = clean("wine");
+            wine.env("WINEPREFIX", prefix).env("WINEDEBUG", "-all");
+            wine.stdout(Stdio::null()).stderr(Stdio::null());
+            wine
+        };
+        run_command(wine().args(["wineboot", "--init"]))?;
+        let mut waiting = wine();
+        let started = waiting.args(["cmd"]).stdin(Stdio::piped()).spawn();
+        started.map(Self).map_err(|error| cannot_run(&waiting, &error))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        let _ = self.0.wait();
+    }
+}
