@@ -76,7 +76,7 @@ pub(crate) struct ExportArgs {
     /// Where to write it: a file, or a new directory for tables [default: standard output]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) out: Option<PathBuf>,
-    /// Write the samples of a trace, even if it has calls: as collapsed, svg, pprof or hpl
+    /// Write the samples of a trace, even if it has calls: as collapsed, svg, pprof, otlp-profile or hpl
     #[arg(long)]
     pub(crate) samples: bool,
     /// For lcov and cobertura: the folders with source files, repeatable [default: those of the project in this directory]

@@ -312,6 +312,7 @@ Examples:
   flow export --to mermaid --own --request 26:1100
   flow export --to otlp --own --min-duration 1ms -o spans.jsonl
   flow export --to pprof -o trace.pb && go tool pprof -http : trace.pb
+  flow export --to otlp-profile --by cpu -o profile.pb
   flow export --to speedscope --thread main -o trace.speedscope.json
   flow export --to chrome --time 1.5s..2s --min-duration 1ms -o part.json
   flow export --to jsonl --include 'com.app.**' | jq .name

@@ -6,7 +6,7 @@ use flow_codec::read::Trace;
 use super::blinky::Blinky;
 use super::emit::Exporter;
 use super::of_presets::OfPresets;
-use super::paths::{Collapsed, PathFormat, Pprof, Svg};
+use super::paths::{Collapsed, OtlpProfile, PathFormat, Pprof, Svg};
 use super::sequence::Sequence;
 use super::timelines::{Calls, Chrome, Firefox, Hpl, Otlp, Perfetto, Speedscope};
 use crate::output::{Format, Unit};
@@ -26,6 +26,8 @@ pub(crate) enum Target {
     Otlp,
     /// Calls by path, for pprof
     Pprof,
+    /// Experimental: calls by path, as a profile of OpenTelemetry
+    OtlpProfile,
     /// Calls by path as lines of text, for flame graph tools
     Collapsed,
     /// A flame graph
@@ -79,7 +81,7 @@ impl Target {
 
     /// Returns whether calls are written one by one, not as sums by path.
     pub(crate) fn is_timeline(self) -> bool {
-        !matches!(self, Self::Pprof | Self::Collapsed | Self::Svg)
+        !matches!(self, Self::Pprof | Self::OtlpProfile | Self::Collapsed | Self::Svg)
     }
 }
 
@@ -116,6 +118,7 @@ pub(crate) fn writer<'a>(
         Target::Blinky => return Writer::Instructions(Box::new(Blinky::new(trace))),
         Target::Parquet => return Writer::Tables,
         Target::Pprof => return Writer::Paths(&Pprof),
+        Target::OtlpProfile => return Writer::Paths(&OtlpProfile),
         Target::Collapsed => return Writer::Paths(&Collapsed),
         Target::Svg => return Writer::Paths(&Svg),
     };
@@ -146,6 +149,9 @@ pub(crate) fn viewer(target: Target) -> Option<Viewer> {
         Target::Chrome => any_frames("viewers of this format open about 250 MB", 256 * MIB),
         Target::Speedscope => any_frames("speedscope opens about 500 MB", 512 * MIB),
         Target::Firefox => any_frames("profiler.firefox.com opens about 500 MB", 512 * MIB),
+        Target::OtlpProfile => {
+            any_frames("collectors take 20 MB in a request by default", 20 * MIB)
+        }
         Target::Otlp => any_frames("tracing backends take little of one trace", 64 * MIB),
         Target::Pprof => any_frames("pprof opens 2 GB", 2048 * MIB),
         Target::Collapsed => any_frames("readers of stacks as text open about 2 GB", 2048 * MIB),
@@ -165,5 +171,8 @@ pub(crate) fn viewer(target: Target) -> Option<Viewer> {
 
 /// Returns whether a format is not text.
 pub(crate) fn is_binary(target: Target) -> bool {
-    matches!(target, Target::Perfetto | Target::Pprof | Target::Parquet | Target::Hpl)
+    matches!(
+        target,
+        Target::Perfetto | Target::Pprof | Target::OtlpProfile | Target::Parquet | Target::Hpl
+    )
 }

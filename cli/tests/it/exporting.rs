@@ -306,6 +306,8 @@ fn paths_have_the_calls_made_on_them() {
         let main =
             ("com.app.Main#main([Ljava/lang/String;)V".to_owned(), "Main.java".to_owned(), 7);
         assert_eq!(methods["com.app.Main.main(String[])"], main);
+        let profile = case.export("otlp-profile", dir.path());
+        assert_eq!(crate::readers::otlp_profile::read(&profile).0, paths);
 
         let collapsed = String::from_utf8(case.export("collapsed", dir.path())).unwrap();
         let path = |line: &str| {
@@ -394,6 +396,9 @@ fn a_profile_has_the_program_and_its_time() {
     fs::write(dir.path().join("trace.json"), manifest(1_700_000_000_000_000_000, Some((7, 8, 12))))
         .unwrap();
     let program = crate::readers::pprof::program(&CASES[0].export("pprof", dir.path()));
+    let profile = CASES[0].export("otlp-profile", dir.path());
+    let (_, name, began) = crate::readers::otlp_profile::read(&profile);
+    assert_eq!((&name, i64::try_from(began).unwrap()), (&program.0, program.1));
     assert_eq!(program, ("app.jar".to_owned(), 1_700_000_000_000_000_000, 1_500_000_000));
 }
 
@@ -588,6 +593,7 @@ fn damage_is_reported_and_the_rest_is_exported() {
         "speedscope",
         "firefox",
         "pprof",
+        "otlp-profile",
         "collapsed",
         "svg",
         "jsonl",

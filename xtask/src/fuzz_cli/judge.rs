@@ -107,7 +107,7 @@ fn wrong_messages(stderr: &[u8]) -> Vec<String> {
 /// What a command prints, by its words.
 fn wrong_output(words: &[String], stdout: &[u8]) -> Vec<String> {
     let is = |word: &str| words.iter().any(|other| other == word);
-    if ["pprof", "perfetto", "parquet", "hpl"].iter().any(|format| is(format)) {
+    if ["pprof", "otlp-profile", "perfetto", "parquet", "hpl"].iter().any(|format| is(format)) {
         return Vec::new();
     }
     let Ok(text) = std::str::from_utf8(stdout) else { return vec!["it is not UTF-8".to_owned()] };

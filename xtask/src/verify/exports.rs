@@ -32,11 +32,12 @@ const SPANS: (&str, &str) = ("otlp", "export.otlp.jsonl");
 const PLANTUML: &str = "net.sourceforge.plantuml:plantuml:1.2025.4";
 
 /// Targets of `flow export` that are checked, and the names of their files.
-const EXPORTS: [(&str, &str); 8] = [
+const EXPORTS: [(&str, &str); 9] = [
     ("perfetto", "export.pftrace"),
     ("chrome", "export.trace.json"),
     ("speedscope", "export.speedscope.json"),
     ("pprof", "export.pb"),
+    ("otlp-profile", "export.otlp.pb"),
     ("collapsed", "export.collapsed.txt"),
     ("hpl", "export.hpl"),
     ("mermaid", "export.mmd"),
@@ -70,7 +71,7 @@ pub(crate) fn run(args: VerifyExportsArgs) -> Result<Outcome> {
 
     let mut missing = Vec::new();
     check_tables(&project, &flow, &work, &mut missing)?;
-    check_spans(&work, exports.last(), &mut missing)?;
+    check_otlp(&work, exports.last(), &files("export.otlp.pb"), &mut missing)?;
     check_diagrams(&work, &files("export.mmd"), &files("export.puml"), &mut missing)?;
     report::print("\n== hpl: the records of Honest Profiler\n");
     if on_path("python3").is_some() {
@@ -178,10 +179,11 @@ fn check_tables(
     run_command(clean(&python).arg("scripts/exports/query_tables.py").arg(&tables))
 }
 
-/// Reads spans with OpenTelemetry's own messages.
-fn check_spans(
+/// Reads spans and profiles with OpenTelemetry's own messages.
+fn check_otlp(
     work: &Path,
     export: Option<&PathBuf>,
+    profiles: &[PathBuf],
     missing: &mut Vec<&'static str>,
 ) -> Result<()> {
     report::print("\n== otlp: the messages of OpenTelemetry\n");
@@ -189,6 +191,8 @@ fn check_spans(
         Some((python, export)) => {
             let mut reader = clean(&python);
             run_command(reader.arg("scripts/exports/read_otlp.py").arg(export.join(SPANS.1)))?;
+            let mut reader = clean(&python);
+            run_command(reader.arg("scripts/exports/read_otlp_profile.py").args(profiles))?;
         }
         None => missing.push("python3 with the package opentelemetry-proto"),
     }

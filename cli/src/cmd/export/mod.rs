@@ -216,7 +216,8 @@ fn samples(
     if to.is_timeline() || !is_whole(args) {
         return match args.samples {
             true => Err(Failure::Usage(
-                "--samples is for all samples as collapsed, svg, pprof or hpl".to_owned(),
+                "--samples is for all samples as collapsed, svg, pprof, otlp-profile or hpl"
+                    .to_owned(),
             )),
             false => Ok(None),
         };
@@ -226,9 +227,9 @@ fn samples(
     if has_calls && !args.samples && !is_log(&args.dir) {
         return Ok(None);
     }
-    // Only pprof has lines.
+    // Only these have lines.
     let grouping = match to {
-        Target::Pprof => FrameGrouping::Line,
+        Target::Pprof | Target::OtlpProfile => FrameGrouping::Line,
         _ => FrameGrouping::Method,
     };
     let is_time = matches!(args.weight.by, Some(By::Wall | By::Cpu));

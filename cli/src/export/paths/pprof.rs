@@ -97,10 +97,19 @@ impl PathFormat for Pprof {
 }
 
 /// The readable name of a method, and its key in `ids.properties`.
-fn names_of(names: &MethodNames<'_>, method: MethodId) -> (String, Option<String>) {
+pub(super) fn names_of(names: &MethodNames<'_>, method: MethodId) -> (String, Option<String>) {
     let info = names.methods().get(method).map(|method| method.info());
     let key = info.map(|info| ids::key(&info.class, &info.name, &info.descriptor));
     (name(names, method), key)
+}
+
+/// What the values of samples are, and their unit.
+pub(super) fn type_of(scale: Unit, counted: &str) -> (&str, &'static str) {
+    match scale {
+        Unit::Calls | Unit::Samples => (counted, "count"),
+        Unit::Nanos => ("time", "nanoseconds"),
+        Unit::Cpu => ("cpu", "nanoseconds"),
+    }
 }
 
 /// A profile that is being written.
@@ -116,11 +125,7 @@ impl Profile<'_> {
     fn head(&mut self, trace: &Trace, scale: Unit, counted: &str) {
         // The format requires an empty first string, which means "none".
         self.string("");
-        let (kind, unit) = match scale {
-            Unit::Calls | Unit::Samples => (counted, "count"),
-            Unit::Nanos => ("time", "nanoseconds"),
-            Unit::Cpu => ("cpu", "nanoseconds"),
-        };
+        let (kind, unit) = type_of(scale, counted);
         let (kind, unit) = (self.string(kind), self.string(unit));
         // Values are sums of what happened, of which nothing is left out between two samples: the period is 1.
         for value_type in [field::PROFILE_SAMPLE_TYPE, field::PROFILE_PERIOD_TYPE] {

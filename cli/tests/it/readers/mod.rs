@@ -7,6 +7,7 @@
 pub(crate) mod chrome;
 pub(crate) mod firefox;
 pub(crate) mod otlp;
+pub(crate) mod otlp_profile;
 pub(crate) mod perfetto;
 pub(crate) mod pprof;
 pub(crate) mod rows;
