@@ -1,7 +1,7 @@
 //! The selection of calls, and how much of a thread it reads.
 
+use flow_codec::Error;
 use flow_codec::read::{Selection, ThreadFile, TimeLimits, Timeline, Trace};
-use flow_codec::{Error, Offset};
 
 /// The selection of calls.
 #[derive(Debug)]
@@ -61,9 +61,5 @@ pub fn start_ns(trace: &Trace, file: &ThreadFile) -> u64 {
 /// How much of a thread has been read at an offset: of its selected ranges, if it has any.
 pub fn bytes_read(file: &ThreadFile, until: u64) -> u64 {
     let until = until.min(file.bytes());
-    let Some(parts) = file.parts() else { return until };
-    let before = |offset: Offset| offset.get().min(until);
-    parts.ranges().iter().fold(0, |sum, range| {
-        sum + before(range.end.offset).saturating_sub(before(range.start.offset))
-    })
+    file.parts().map_or(until, |parts| parts.bytes_before(until))
 }

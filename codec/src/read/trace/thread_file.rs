@@ -48,6 +48,8 @@ pub struct ThreadFile {
 pub struct Parts {
     title: String,
     pub(crate) ranges: Arc<[Range<Position>]>,
+    /// How many bytes each range and those before it have.
+    bytes: Arc<[u64]>,
     /// How many calls of the thread began before each range, if that is known.
     pub(crate) calls_before: Option<Arc<[u64]>>,
 }
@@ -62,7 +64,24 @@ impl Parts {
     /// Ranges that are called `title`: in order, and without overlaps.
     #[must_use]
     pub fn new(title: &str, ranges: &[Range<Position>]) -> Self {
-        Self { title: title.to_owned(), ranges: ranges.into(), calls_before: None }
+        let bytes = ranges.iter().scan(0, |sum: &mut u64, range| {
+            let bytes = range.end.offset.get().saturating_sub(range.start.offset.get());
+            *sum = sum.saturating_add(bytes);
+            Some(*sum)
+        });
+        let bytes = bytes.collect();
+        Self { title: title.to_owned(), ranges: ranges.into(), bytes, calls_before: None }
+    }
+
+    /// Returns how many bytes of the ranges come before an offset.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn bytes_before(&self, offset: u64) -> u64 {
+        let over = self.ranges.partition_point(|range| range.end.offset.get() <= offset);
+        let whole = over.checked_sub(1).and_then(|last| self.bytes.get(last));
+        let begun = self.ranges.get(over);
+        let begun = begun.map_or(0, |range| offset.saturating_sub(range.start.offset.get()));
+        whole.copied().unwrap_or_default() + begun
     }
 
     /// Returns whether it is known how many calls of the thread began before each range. Otherwise the calls of a timeline are numbered from
@@ -487,6 +506,18 @@ mod tests {
         std::iter::from_fn(|| events.next_record().unwrap())
             .map(|(offset, record)| (offset.get(), record))
             .collect()
+    }
+
+    #[test]
+    fn the_bytes_of_ranges_are_added_up() {
+        let place = |offset| Position::before(Offset::new(offset));
+        let ranges = [place(2)..place(5), place(5)..place(5), place(7)..place(10)];
+        let before = |ranges: &[Range<Position>]| {
+            [0, 2, 3, 5, 6, 7, 9, 10, 20].map(|offset| Parts::new("", ranges).bytes_before(offset))
+        };
+        assert_eq!(before(&ranges), [0, 0, 1, 3, 3, 3, 5, 6, 6]);
+        assert_eq!(before(&[Parts::ALL]), [0, 2, 3, 5, 6, 7, 9, 10, 20]);
+        assert_eq!(before(&[]), [0; 9]);
     }
 
     #[test]
