@@ -30,7 +30,7 @@ pub(crate) struct VerifyWindowsArgs {
 }
 
 /// What each reading verb prints, draws and writes.
-const PATTERN: &str = r"^made[a-z-]*: (report --by wall --sort total --format text|replay --max 3000 --format text|view --once$|report --html O.html$|diff T C --format text|check --format text|export --to perfetto --force -o O)$";
+const PATTERN: &str = r"^made[a-z-]*: (report --by wall --sort self --format text|replay --max 3000 --format text|view --once|report --html O.html|diff T C --format text|check --format text|export --to perfetto --force -o O)$";
 
 const TARGET: &str = "x86_64-pc-windows-gnu";
 
@@ -86,5 +86,25 @@ impl Drop for Server {
     fn drop(&mut self) {
         drop(self.0.stdin.take());
         let _ = self.0.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use regex_lite::Regex;
+
+    use super::*;
+    use crate::compare_output::commands;
+
+    #[test]
+    fn each_verb_of_the_pattern_selects_one_command() {
+        let (traces, verbs) = PATTERN.split_once('(').unwrap();
+        for verb in verbs.trim_end_matches(")$").split('|') {
+            let expression = Regex::new(&format!("{traces}{verb}$")).unwrap();
+            let is_selected = |line: &str| expression.is_match(&format!("made: {line}"));
+            let commands = commands::all();
+            let count = commands.iter().filter(|command| is_selected(&command.line)).count();
+            assert_eq!(count, 1, "{verb}");
+        }
     }
 }
