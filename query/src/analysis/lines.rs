@@ -156,10 +156,10 @@ mod tests {
         };
         let versions = [version(0, &[12, 13]), version(1, &[13, 14, 15])];
         let [first, second] = &versions;
-        let mut counts = LineCounts::default();
-        counts.known = [(1, vec![first]), (2, vec![first]), (4, vec![first, second])]
+        let known = [(1, vec![first]), (2, vec![first]), (4, vec![first, second])]
             .map(|(number, versions)| (id(number), versions))
             .into();
+        let mut counts = LineCounts { known, ..LineCounts::default() };
         // Letters are lines from 12 on. A comma shows that the topmost frame is of the second version.
         for event in "a 1ab2a)a3a)bc))a 1b 4ab4,bc4abd)b))".chars() {
             match event {

@@ -325,7 +325,9 @@ mod tests {
     #[test]
     fn a_call_of_very_many_others_is_named_while_they_are_added() {
         let key = MethodKey::of("x");
-        let callees = || (0..100_000_u128).map(|n| (ShapeName(n ^ (n << 90)), 1 + n as u64 % 3));
+        let callees = || {
+            (0..100_000_u64).map(|n| (ShapeName(u128::from(n) << 90 | u128::from(n)), 1 + n % 3))
+        };
         let all = callees()
             .flat_map(|(name, count)| name.0.to_le_bytes().into_iter().chain(count.to_le_bytes()));
         let all: Vec<u8> = key.0.to_le_bytes().into_iter().chain(all).collect();
