@@ -9,9 +9,9 @@ use flow_codec::format::manifest::Manifest;
 use flow_codec::format::marks::{Mark, Position};
 use flow_codec::format::methods::MethodInfo;
 use flow_codec::read::{
-    Parts, Selection, Stamp, ThreadFile, Timeline, TimelineEvent, Trace, Unwound, VisitTimeline,
+    Selection, Stamp, ThreadFile, Timeline, TimelineEvent, Trace, Unwound, VisitTimeline,
 };
-use flow_codec::{MethodId, MethodNames, NameForm, Offset};
+use flow_codec::{MethodId, MethodNames, NameForm, Offset, ThreadId};
 
 use crate::analysis::{LineCounts, MethodLines, ReachedLines};
 use crate::reading::{Listener, Soundness, read_marked};
@@ -139,47 +139,63 @@ impl<'t> Coverage<'t> {
     pub fn read(&self, listener: &mut impl Listener) -> (Covered, Soundness) {
         let mut counts = LineCounts::new(self.trace.methods());
         let mut soundness = Soundness::Whole;
-        for file in self.trace.files() {
-            soundness = soundness.and(read(file, &mut counts, listener, LineCounts::end_thread));
+        for (file, _) in self.threads().1 {
+            soundness = soundness.and(read(&file, &mut counts, listener, LineCounts::end_thread));
         }
         let reached = counts.take();
         (self.by_file(&counts, &reached, Lines::All), soundness)
     }
 
     /// Reads which lines each of the selected tests reached. Returns all lines, of which none counts, and for each test those that it
-    /// reached. Each thread is read once.
+    /// reached.
     pub fn read_tests(
         &self,
         listener: &mut impl Listener,
     ) -> (Covered, Vec<(&'t str, Covered)>, Soundness) {
-        let (mut tests, mut in_threads) = (Vec::<(&str, ReachedLines)>::new(), BTreeMap::new());
-        for (file, parts) in
-            self.trace.files().iter().filter_map(|file| Some((file, file.parts()?)))
-        {
-            let name = test_of(parts.title());
-            if tests.last().is_none_or(|(last, _)| *last != name) {
-                tests.push((name, ReachedLines::default()));
-            }
-            let ranges = parts.ranges().iter().cloned().map(|range| (range, tests.len() - 1));
-            let (_, of_thread) = in_threads.entry(file.id()).or_insert_with(|| (file, Vec::new()));
-            of_thread.extend(ranges);
-        }
+        let (names, threads) = self.threads();
+        let mut tests: Vec<_> = names.iter().map(|_| ReachedLines::default()).collect();
         let mut counts = LineCounts::new(self.trace.methods());
         let mut soundness = Soundness::Whole;
-        for (file, mut ranges) in in_threads.into_values() {
-            ranges.sort_by_key(|(range, _)| range.start);
-            // Of tests that overlap in a thread, each is read on its own.
-            while !ranges.is_empty() {
-                let now = take_without_overlaps(&mut ranges);
-                let only: Vec<_> = now.iter().map(|(range, _)| range.clone()).collect();
-                let mut by_test = ByTest { counts: &mut counts, ranges: &now, tests: &mut tests };
-                let file = file.only(file.parts().map_or("", Parts::title), &only);
-                soundness = soundness.and(read(&file, &mut by_test, listener, ByTest::end_range));
-            }
+        for (file, ranges) in threads {
+            let mut by_test = ByTest { counts: &mut counts, ranges: &ranges, tests: &mut tests };
+            soundness = soundness.and(read(&file, &mut by_test, listener, ByTest::end_range));
         }
         let all = self.by_file(&counts, &ReachedLines::default(), Lines::All);
         let of_test = |(name, reached)| (name, self.by_file(&counts, &reached, Lines::Reached));
-        (all, tests.into_iter().map(of_test).collect(), soundness)
+        (all, names.into_iter().zip(tests).map(of_test).collect(), soundness)
+    }
+
+    /// The names of the selected tests, and the selected threads: each once with the ranges of all tests in it, because reading a
+    /// range takes as long as reading all marks before it. Of tests that overlap in a thread, each is read on its own.
+    fn threads(&self) -> (Vec<&'t str>, Vec<(ThreadFile, Vec<TestRange>)>) {
+        let (mut names, mut threads) = (Vec::new(), Vec::new());
+        let mut in_threads: BTreeMap<ThreadId, (&ThreadFile, Vec<TestRange>)> = BTreeMap::new();
+        for file in self.trace.files() {
+            let Some(parts) = file.parts() else {
+                threads.push((file.clone(), Vec::new()));
+                continue;
+            };
+            let name = test_of(parts.title());
+            if names.last().is_none_or(|last| *last != name) {
+                names.push(name);
+            }
+            let test = names.len() - 1;
+            let (_, ranges) = in_threads.entry(file.id()).or_insert_with(|| (file, Vec::new()));
+            ranges.extend(parts.ranges().iter().cloned().map(|range| (range, test)));
+        }
+        let title = |file: &ThreadFile| match names.as_slice() {
+            [_] => file.parts().map_or_else(String::new, |parts| parts.title().to_owned()),
+            _ => "several tests".to_owned(),
+        };
+        for (file, mut ranges) in in_threads.into_values() {
+            ranges.sort_by_key(|(range, _)| range.start);
+            while !ranges.is_empty() {
+                let now = take_without_overlaps(&mut ranges);
+                let only: Vec<_> = now.iter().map(|(range, _)| range.clone()).collect();
+                threads.push((file.only(&title(file), &only), now));
+            }
+        }
+        (names, threads)
     }
 
     fn by_file(&self, counts: &LineCounts<'_>, reached: &ReachedLines, which: Lines) -> Covered {
@@ -283,7 +299,7 @@ struct ByTest<'c, 't> {
     /// The ranges that are not over, in order.
     ranges: &'c [TestRange],
     /// What each test has reached.
-    tests: &'c mut [(&'t str, ReachedLines)],
+    tests: &'c mut [ReachedLines],
 }
 
 impl ByTest<'_, '_> {
@@ -299,7 +315,7 @@ impl ByTest<'_, '_> {
         self.counts.end_thread();
         let Some(((_, test), later)) = self.ranges.split_first() else { return };
         self.ranges = later;
-        if let Some((_, reached)) = self.tests.get_mut(*test) {
+        if let Some(reached) = self.tests.get_mut(*test) {
             for (of, counted) in self.counts.take() {
                 reached.entry(of).or_default().add(&counted);
             }
