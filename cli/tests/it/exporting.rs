@@ -307,7 +307,8 @@ fn paths_have_the_calls_made_on_them() {
             ("com.app.Main#main([Ljava/lang/String;)V".to_owned(), "Main.java".to_owned(), 7);
         assert_eq!(methods["com.app.Main.main(String[])"], main);
         let profile = case.export("otlp-profile", dir.path());
-        assert_eq!(crate::readers::otlp_profile::read(&profile).0, paths);
+        let profile = crate::readers::otlp_profile::read(&profile);
+        assert_eq!((profile.0, profile.1), (paths, methods));
 
         let collapsed = String::from_utf8(case.export("collapsed", dir.path())).unwrap();
         let path = |line: &str| {
@@ -397,7 +398,7 @@ fn a_profile_has_the_program_and_its_time() {
         .unwrap();
     let program = crate::readers::pprof::program(&CASES[0].export("pprof", dir.path()));
     let profile = CASES[0].export("otlp-profile", dir.path());
-    let (_, name, began) = crate::readers::otlp_profile::read(&profile);
+    let (_, _, name, began) = crate::readers::otlp_profile::read(&profile);
     assert_eq!((&name, i64::try_from(began).unwrap()), (&program.0, program.1));
     assert_eq!(program, ("app.jar".to_owned(), 1_700_000_000_000_000_000, 1_500_000_000));
 }

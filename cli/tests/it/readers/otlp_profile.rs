@@ -1,5 +1,7 @@
 //! The messages of OpenTelemetry's `profiles.proto`.
 
+use std::collections::HashMap;
+
 use prost::Message;
 
 use super::Paths;
@@ -130,8 +132,8 @@ fn at<T>(table: &[T], index: i32) -> &T {
     &table[usize::try_from(index).unwrap()]
 }
 
-/// The paths with their numbers of calls, the program, and when it began.
-pub(crate) fn read(bytes: &[u8]) -> (Paths, String, u64) {
+/// The paths with their numbers of calls; the full name, file and line of each method; the program, and when it began.
+pub(crate) fn read(bytes: &[u8]) -> (Paths, HashMap<String, (String, String, i64)>, String, u64) {
     let data = ProfilesData::decode(bytes).unwrap();
     let tables = data.dictionary.unwrap();
     let text = |index: i32| at(&tables.strings, index).as_str();
@@ -150,12 +152,17 @@ pub(crate) fn read(bytes: &[u8]) -> (Paths, String, u64) {
     let sample_type = profile.sample_type.as_ref().unwrap();
     assert_eq!((text(sample_type.r#type), text(sample_type.unit)), ("calls", "count"));
     assert_eq!((profile.period_type.as_ref(), profile.period), (Some(sample_type), 1));
+    let mut methods = HashMap::new();
+    for function in &tables.functions[1..] {
+        let rest = (function.system_name, function.filename);
+        let rest = (text(rest.0).to_owned(), text(rest.1).to_owned(), function.start_line);
+        assert!(methods.insert(text(function.name).to_owned(), rest).is_none());
+    }
     let name = |index: &i32| {
         let location = at(&tables.locations, *index);
         let [line] = &location.lines[..] else { panic!("no inlining") };
         let function = at(&tables.functions, line.function);
         assert_eq!((location.mapping, line.line), (1, function.start_line));
-        assert_eq!(text(function.system_name).contains('#'), !text(function.filename).is_empty());
         text(function.name).to_owned()
     };
     let mut paths = Paths::new();
@@ -164,5 +171,5 @@ pub(crate) fn read(bytes: &[u8]) -> (Paths, String, u64) {
         let path = at(&tables.stacks, sample.stack).locations.iter().rev().map(name).collect();
         assert!(paths.insert(path, u64::try_from(value).unwrap()).is_none(), "a sample a path");
     }
-    (paths, text(tables.mappings[1].filename).to_owned(), profile.time_unix_nano)
+    (paths, methods, text(tables.mappings[1].filename).to_owned(), profile.time_unix_nano)
 }
