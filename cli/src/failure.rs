@@ -76,11 +76,11 @@ impl Failure {
         Self::Failed(format!("cannot create a temporary file: {error}"))
     }
 
-    /// On this system, flow cannot do this.
+    /// Returns the error for a verb or an option that needs Linux.
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn needs_linux(what: &str) -> Self {
         Self::Failed(format!(
-            "{what} needs Linux: flow records programs there only, and reads their traces on every system"
+            "{what} needs Linux; on this system, flow only reads what was recorded there"
         ))
     }
 

@@ -27,7 +27,7 @@ pub(crate) type ReachedLines = HashMap<(MethodId, u16), MethodLines>;
 pub(crate) struct MethodLines {
     /// How many calls of it began.
     pub(crate) calls: u64,
-    /// How often each line was reached that was.
+    /// The count of each line that was reached.
     pub(crate) lines: BTreeMap<u16, u64>,
 }
 

@@ -95,6 +95,10 @@ fn the_extension_of_maven_does_what_flow_record_does() {
         assert_eq!(recorded(&project, &output), expected);
         assert!(names(&folder)[0].ends_with("-mvn.flowtrace"), "{:?}", names(&folder));
 
+        let both = run(&[flow, "record", "--agent", &library, "--", "mvn", &extension], &[]);
+        assert_eq!(recorded(&project, &both), expected);
+        assert_eq!(names(&folder).len(), 1, "{:?}", names(&folder));
+
         let elsewhere = extended(&["-Dflow.options=--include **.Order  -o target/flow"]);
         assert!(elsewhere.status.success() && names(&folder).is_empty());
         let calls = flow_e2e::decode_trace(&project.join("target/flow")).enters_by_key();

@@ -17,11 +17,11 @@ use super::pprof::{Pprof, names_of, type_of};
 use super::stacks::Stacks;
 use super::svg::scale_of;
 
-/// Field numbers, each after the name of its message.
+/// Field numbers, most after the names of their messages.
 mod field {
     pub(super) const DATA_RESOURCE_PROFILES: u32 = 1;
     pub(super) const DATA_DICTIONARY: u32 = 2;
-    /// In `ProfilesDictionary`.
+    /// This and the following are in `ProfilesDictionary`.
     pub(super) const MAPPINGS: u32 = 1;
     pub(super) const LOCATIONS: u32 = 2;
     pub(super) const FUNCTIONS: u32 = 3;
@@ -69,7 +69,7 @@ const MAPPING: u64 = 1;
 pub(in crate::export) struct OtlpProfile;
 
 impl PathFormat for OtlpProfile {
-    /// Differs little from pprof's: a stack is a message of its own.
+    /// The size of a profile of pprof, and a message for each stack.
     fn size(&self, stacks: &Stacks<'_>, trace: &Trace) -> u64 {
         Pprof.size(stacks, trace).saturating_add(stacks.size(8, |_| 0))
     }

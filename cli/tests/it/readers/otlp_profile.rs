@@ -128,12 +128,14 @@ struct KeyValue {
     key: i32,
 }
 
+type Methods = HashMap<String, (String, String, i64)>;
+
 fn at<T>(table: &[T], index: i32) -> &T {
     &table[usize::try_from(index).unwrap()]
 }
 
 /// The paths with their numbers of calls; the full name, file and line of each method; the program, and when it began.
-pub(crate) fn read(bytes: &[u8]) -> (Paths, HashMap<String, (String, String, i64)>, String, u64) {
+pub(crate) fn read(bytes: &[u8]) -> (Paths, Methods, String, u64) {
     let data = ProfilesData::decode(bytes).unwrap();
     let tables = data.dictionary.unwrap();
     let text = |index: i32| at(&tables.strings, index).as_str();
@@ -152,7 +154,7 @@ pub(crate) fn read(bytes: &[u8]) -> (Paths, HashMap<String, (String, String, i64
     let sample_type = profile.sample_type.as_ref().unwrap();
     assert_eq!((text(sample_type.r#type), text(sample_type.unit)), ("calls", "count"));
     assert_eq!((profile.period_type.as_ref(), profile.period), (Some(sample_type), 1));
-    let mut methods = HashMap::new();
+    let mut methods = Methods::new();
     for function in &tables.functions[1..] {
         let rest = (function.system_name, function.filename);
         let rest = (text(rest.0).to_owned(), text(rest.1).to_owned(), function.start_line);

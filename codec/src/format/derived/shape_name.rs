@@ -61,7 +61,7 @@ pub const SHORT_DIGITS: usize = 12;
 /// The least number of digits that select a shape.
 pub const LEAST_DIGITS: usize = 6;
 const DIGITS: usize = 32;
-/// The numbers of the ways to leave a call are these and what is between.
+/// The numbers of the ways to leave a call are `RETURNED..=CUT`.
 const RETURNED: u8 = 0;
 const CUT: u8 = 2;
 /// How many bytes are held before they are hashed.

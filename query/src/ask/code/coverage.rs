@@ -65,6 +65,12 @@ pub struct CoveredMethod {
 }
 
 impl Covered {
+    /// Returns whether any line was reached.
+    #[must_use]
+    pub fn has_reached(&self) -> bool {
+        self.files.values().any(|file| file.reached() > 0)
+    }
+
     /// Adds the lines of another trace.
     pub fn add(&mut self, other: Self) {
         self.unplaced = self.unplaced.saturating_add(other.unplaced);
@@ -74,14 +80,6 @@ impl Covered {
             of_other.methods.into_iter().for_each(|method| file.add(method));
             file.sort();
         }
-    }
-}
-
-impl Covered {
-    /// Returns whether any line was reached.
-    #[must_use]
-    pub fn has_reached(&self) -> bool {
-        self.files.values().any(|file| file.reached() > 0)
     }
 }
 
@@ -143,10 +141,11 @@ impl<'t> Coverage<'t> {
             soundness = soundness.and(read(&file, &mut counts, listener, LineCounts::end_thread));
         }
         let reached = counts.take();
-        (self.by_file(&counts, &reached, Lines::All), soundness)
+        let covered = self.by_file(&counts, &reached, Lines::All);
+        (Covered { unplaced: counts.unplaced(), ..covered }, soundness)
     }
 
-    /// Reads which lines each of the selected tests reached. Returns all lines, of which none counts, and for each test those that it
+    /// Reads which lines each of the selected tests reached. Returns all lines with a count of 0, and for each test those that it
     /// reached.
     pub fn read_tests(
         &self,
@@ -161,6 +160,7 @@ impl<'t> Coverage<'t> {
             soundness = soundness.and(read(&file, &mut by_test, listener, ByTest::end_range));
         }
         let all = self.by_file(&counts, &ReachedLines::default(), Lines::All);
+        let all = Covered { unplaced: counts.unplaced(), ..all };
         let of_test = |(name, reached)| (name, self.by_file(&counts, &reached, Lines::Reached));
         (all, names.into_iter().zip(tests).map(of_test).collect(), soundness)
     }
@@ -199,7 +199,7 @@ impl<'t> Coverage<'t> {
     }
 
     fn by_file(&self, counts: &LineCounts<'_>, reached: &ReachedLines, which: Lines) -> Covered {
-        let mut covered = Covered { unplaced: counts.unplaced(), ..Covered::default() };
+        let mut covered = Covered::default();
         let nothing = MethodLines::default();
         for (id, info) in counts.known() {
             let counted = match (reached.get(&(id, info.version)), which) {

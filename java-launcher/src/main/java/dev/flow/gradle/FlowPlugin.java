@@ -20,7 +20,7 @@ import org.gradle.api.tasks.testing.Test;
 import org.gradle.process.ProcessForkOptions;
 
 /**
- * A plugin of Gradle, 6.2 and later, that records the JVMs of tests and of {@code JavaExec} tasks, as {@code flow
+ * A plugin of Gradle that records the JVMs of tests and of {@code JavaExec} tasks, as {@code flow
  * record --gradle} does.
  *
  * <p>The first task that runs starts the recording, which ends with the build. Tasks get variables in the environment

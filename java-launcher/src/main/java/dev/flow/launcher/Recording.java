@@ -32,6 +32,8 @@ public final class Recording implements AutoCloseable {
         "trap '' HUP INT QUIT TERM; cat /proc/self/environ; printf '\\0'; exec cat > /dev/null";
 
     private final Process process;
+    private final ByteArrayOutputStream messages = new ByteArrayOutputStream();
+    private Thread reader;
     private final Map<String, String> variables = new TreeMap<>();
 
     private Recording(Process process) {
@@ -39,7 +41,8 @@ public final class Recording implements AutoCloseable {
     }
 
     /**
-     * Starts to record. Where flow cannot be run, prints one line about it and returns a recording without variables.
+     * Starts to record. Where flow cannot be run, prints one line about it and returns a recording without variables; also
+     * where {@code flow record} runs the build, which records its JVMs already.
      *
      * @param options  those of {@code flow record}, separated by white space
      * @param tool     the build tool, which the recording is named after
@@ -51,6 +54,9 @@ public final class Recording implements AutoCloseable {
      */
     public static Recording start(String options, String tool, File project, File from, Redirect messages)
             throws IOException {
+        if (System.getenv("FLOW_SESSION") != null) {
+            return new Recording(null);
+        }
         Path directory;
         try {
             directory = Cache.unpack(Payload.of(Platform.here()), Cache.places(System.getenv()));
@@ -65,6 +71,7 @@ public final class Recording implements AutoCloseable {
         words.addAll(Arrays.asList("--", "sh", "-c", SHELL, tool, "--file", project.getPath()));
         ProcessBuilder flow = new ProcessBuilder(words).directory(from).redirectError(messages);
         Recording recording = new Recording(flow.start());
+        recording.readMessages();
         recording.readVariables();
         return recording;
     }
@@ -72,15 +79,15 @@ public final class Recording implements AutoCloseable {
     /**
      * Returns what a JVM needs in its environment to be recorded.
      *
-     * @param ofProject returns the value that the project has set for a variable, or null. It counts, and options for
-     *                  JVMs are joined
+     * @param ofProject returns the value that the project has set for a variable, or null. It is kept; options that load
+     *                  the agent are appended to the project's options for JVMs
      * @return values by the names of variables; none if nothing is recorded
      */
     public Map<String, String> variables(Function<String, ?> ofProject) {
         Map<String, String> joined = new TreeMap<>();
         variables.forEach((name, value) -> {
             Object set = ofProject.apply(name);
-            if (set == null || name.equals(JAVA_TOOL_OPTIONS) && value.contains(set.toString())) {
+            if (set == null || name.equals(JAVA_TOOL_OPTIONS) && set.toString().equals(System.getenv(name))) {
                 joined.put(name, value);
             } else {
                 joined.put(name, name.equals(JAVA_TOOL_OPTIONS) ? set + " " + value : set.toString());
@@ -97,6 +104,23 @@ public final class Recording implements AutoCloseable {
         } catch (IOException error) {
             System.err.println("flow: " + error);
         }
+    }
+
+    /** Reads messages that are not redirected, so that flow never waits until they are read. */
+    private void readMessages() {
+        InputStream in = process.getErrorStream();
+        reader = new Thread(() -> {
+            byte[] buffer = new byte[1 << 12];
+            try {
+                for (int count = in.read(buffer); count >= 0; count = in.read(buffer)) {
+                    messages.write(buffer, 0, count);
+                }
+            } catch (IOException error) {
+                // flow has ended.
+            }
+        }, "flow messages");
+        reader.setDaemon(true);
+        reader.start();
     }
 
     private void readVariables() throws IOException {
@@ -125,17 +149,12 @@ public final class Recording implements AutoCloseable {
             return;
         }
         process.getOutputStream().close();
-        ByteArrayOutputStream messages = new ByteArrayOutputStream();
-        byte[] buffer = new byte[1 << 12];
-        InputStream in = process.getErrorStream();
-        for (int count = in.read(buffer); count >= 0; count = in.read(buffer)) {
-            messages.write(buffer, 0, count);
-        }
-        System.err.print(messages);
         try {
             process.waitFor();
+            reader.join();
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
         }
+        System.err.print(messages);
     }
 }
