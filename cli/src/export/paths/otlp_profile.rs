@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use flow_codec::read::Trace;
-use flow_codec::{MethodId, MethodMap, MethodNames};
+use flow_codec::{MethodId, MethodNames};
 
 use super::super::labels::{GENERATOR, service_name, short_program};
 use super::super::proto::Fields;
@@ -78,9 +78,7 @@ impl PathFormat for OtlpProfile {
         let mut dictionary = Dictionary::default();
         dictionary.begin(&short_program(trace).unwrap_or_default());
         let names = MethodNames::new(trace.methods());
-        let mut locations = MethodMap::<u64>::default();
         for (method, number) in stacks.tree().methods().iter().zip(1..) {
-            *locations.or_default(*method) = number;
             dictionary.method(number, *method, &names);
         }
         let mut profile = Vec::new();
@@ -91,19 +89,14 @@ impl PathFormat for OtlpProfile {
             value.number(field::VALUE_TYPE_UNIT, unit);
         };
         profile.message(field::PROFILE_SAMPLE_TYPE, value_type);
-        // The current stack, the outermost frame first.
-        let (mut stack, mut number) = (Vec::<u64>::new(), 0);
-        stacks.for_each(|path| {
-            stack.truncate(path.depth);
-            stack.push(locations.get(path.method).copied().unwrap_or_default());
-            if path.calls > 0 {
-                number += 1;
-                dictionary.stack(&stack);
-                profile.message(field::PROFILE_SAMPLES, |sample| {
-                    sample.number(field::SAMPLE_STACK, number);
-                    sample.numbers(field::SAMPLE_VALUES, [path.calls]);
-                });
-            }
+        let mut number = 0;
+        stacks.for_each_numbered(|stack, calls| {
+            number += 1;
+            dictionary.stack(stack);
+            profile.message(field::PROFILE_SAMPLES, |sample| {
+                sample.number(field::SAMPLE_STACK, number);
+                sample.numbers(field::SAMPLE_VALUES, [calls]);
+            });
         });
         if let Some(manifest) = trace.manifest() {
             profile.fixed(field::PROFILE_TIME, manifest.start_unix_ns);

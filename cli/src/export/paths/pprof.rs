@@ -78,20 +78,10 @@ impl PathFormat for Pprof {
         let mut profile = Profile { out: Vec::new(), to, strings: 0, outcome: Ok(()) };
         let names = MethodNames::new(trace.methods());
         profile.head(trace, scale_of(stacks), stacks.counted());
-        let mut locations = MethodMap::<u64>::default();
         for (method, id) in stacks.tree().methods().iter().zip(1..) {
-            *locations.or_default(*method) = id;
             profile.method(id, *method, &names);
         }
-        // The current stack, the outermost frame first.
-        let mut stack: Vec<u64> = Vec::new();
-        stacks.for_each(|path| {
-            stack.truncate(path.depth);
-            stack.push(locations.get(path.method).copied().unwrap_or_default());
-            if path.calls > 0 {
-                profile.sample(&stack, path.calls);
-            }
-        });
+        stacks.for_each_numbered(|stack, calls| profile.sample(stack, calls));
         profile.outcome
     }
 }

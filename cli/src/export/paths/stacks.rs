@@ -1,6 +1,6 @@
 //! Calls by path as stacks with a weight, the input of flame graphs.
 
-use flow_codec::MethodId;
+use flow_codec::{MethodId, MethodMap};
 use flow_query::analysis::PathTree;
 
 use crate::output::Unit;
@@ -76,6 +76,23 @@ impl<'a> Stacks<'a> {
                 each(Stack { depth: frames - 1, method: row.method, calls });
             }
         }
+    }
+
+    /// Passes all stacks with a self weight to `each`: the numbers of their methods, outermost first, and the weight. Methods are
+    /// numbered from 1 on, in the order of the tree's.
+    pub(in crate::export) fn for_each_numbered(&self, mut each: impl FnMut(&[u64], u64)) {
+        let mut numbers = MethodMap::<u64>::default();
+        for (method, number) in self.tree.methods().iter().zip(1..) {
+            *numbers.or_default(*method) = number;
+        }
+        let mut stack = Vec::new();
+        self.for_each(|path| {
+            stack.truncate(path.depth);
+            stack.push(numbers.get(path.method).copied().unwrap_or_default());
+            if path.calls > 0 {
+                each(&stack, path.calls);
+            }
+        });
     }
 
     /// The size of all stacks with a self weight, in bytes, if `frame` returns the size of a frame, and each stack
