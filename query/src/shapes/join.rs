@@ -183,15 +183,9 @@ pub struct Joiner {
 }
 
 impl Default for Joiner {
+    /// Joins shapes that take at most [`most_words`].
     fn default() -> Self {
-        Self::within(most_words())
-    }
-}
-
-impl Joiner {
-    /// Joins shapes that take at most this many words.
-    #[must_use]
-    pub fn within(most_words: usize) -> Self {
+        let most_words = most_words();
         Self {
             join: Join::within(most_words),
             methods: JoinedMethods::default(),
@@ -203,7 +197,9 @@ impl Joiner {
             source: 0,
         }
     }
+}
 
+impl Joiner {
     /// Joins shapes that made the same calls in this order, or in any.
     #[must_use]
     pub(crate) fn in_order(self, order: CallOrder) -> Self {
