@@ -324,7 +324,9 @@ fn a_command_that_takes_too_long_is_ended() {
         has(" threads wait for is stored with the recording\n");
         has("replay --last 20 flow-trace");
         let trace = dir.path().join("flow-trace");
-        assert!(manifest(&trace)["end"].is_object(), "{errors}");
+        assert_eq!(manifest(&trace)["end"]["signal"], "SIGTERM", "{errors}");
+        let text = shown(&["info"], &trace);
+        assert!(text.contains("ended by SIGTERM after "), "{text}");
         let text = shown(&["replay", "--last", "2"], &trace);
         assert!(text.contains("deadlock at "), "{text}");
         // A command that ends in time keeps its status.

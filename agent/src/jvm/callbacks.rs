@@ -28,6 +28,7 @@ use crate::lifecycle::{self, Agent};
 use crate::options::EngineKind;
 use crate::recorder::{Left, RawMethod, Timeout};
 use crate::rewrite;
+use crate::sys::ending::signal_handled_by;
 use crate::sys::{allocator, blocks, classes};
 
 /// Returns the table with our callbacks.
@@ -182,13 +183,15 @@ unsafe extern "C" fn vm_death(jvmti: *mut sys::jvmtiEnv, jni: *mut sys::JNIEnv) 
         return;
     };
     guarded(&agent, || {
+        // SAFETY: the arguments of this callback.
+        let vm = unsafe { vm(jvmti, jni, ptr::null_mut()) };
         if agent.recorder().is_on() {
-            // SAFETY: the arguments of this callback.
-            let vm = unsafe { vm(jvmti, jni, ptr::null_mut()) };
             agent.recorder().note_names(vm.platform_threads());
         }
+        // The thread that ended the program.
+        let signal = vm.current_thread_facts().and_then(|facts| signal_handled_by(&facts.name));
         // Also if a fault has ended the recording, because the manifest reports it.
-        agent.finish(Timeout::Short);
+        agent.finish_by(signal, Timeout::Short);
     });
 }
 

@@ -242,6 +242,11 @@ impl Agent {
 
     /// Ends the recording and completes the manifest. Later calls only wait until that is done.
     pub fn finish(&self, timeout: Timeout) {
+        self.finish_by(None, timeout);
+    }
+
+    /// The same, where the handler of this signal ends the JVM.
+    pub fn finish_by(&self, signal: Option<String>, timeout: Timeout) {
         if self.is_abandoned() {
             return;
         }
@@ -262,6 +267,7 @@ impl Agent {
         let end = self.recorder.finish(timeout);
         let samples = self.stacks.as_ref().map_or(0, Stacks::count);
         let end = End {
+            signal,
             samples,
             filters: std::mem::take(&mut self.filters.lock()),
             unmatched: self.unmatched(&manifest.own),

@@ -77,6 +77,7 @@ impl Recorder {
         let given_up = shared.sink.given_up();
         End {
             at_ns: shared.elapsed_ns(),
+            signal: None,
             totals: recorded.less(&given_up),
             samples: 0,
             lost: Lost {

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use flow_codec::ThreadId;
 
 /// HotSpot runs the handler of each signal in a thread of its own, with such a name.
-const TERMINATION: &str = "SIGTERM handler";
+const HANDLER: &str = " handler";
 
 /// Whether the JVM has begun to run shutdown hooks. Does not change back.
 static HAS_BEGUN: AtomicBool = AtomicBool::new(false);
@@ -30,9 +30,15 @@ pub(crate) fn note_end() {
     HAS_BEGUN.store(true, Ordering::Relaxed);
 }
 
+/// The signal, such as `SIGTERM`, whose handler a thread of this name is.
+pub(crate) fn signal_handled_by(name: &str) -> Option<String> {
+    let signal = name.strip_suffix(HANDLER)?;
+    signal.starts_with("SIG").then(|| signal.to_owned())
+}
+
 /// Notes that a thread of this name starts.
 pub(crate) fn note_start_of(thread: ThreadId, name: &str) {
-    if name == TERMINATION {
+    if signal_handled_by(name).as_deref() == Some("SIGTERM") {
         TERMINATING.store(thread.get(), Ordering::Relaxed);
     }
 }
@@ -58,5 +64,13 @@ mod tests {
         assert!(is_jvm_ending());
         note_end_of(term);
         assert!(!is_jvm_ending());
+    }
+
+    #[test]
+    fn threads_that_handle_a_signal_have_its_name() {
+        assert_eq!(signal_handled_by("SIGUSR2 handler").as_deref(), Some("SIGUSR2"));
+        for other in ["main", "DestroyJavaVM", "SIGTERM", "event handler"] {
+            assert_eq!(signal_handled_by(other), None);
+        }
     }
 }

@@ -72,17 +72,11 @@ impl Work<'_> {
             at_ns: known.max().unwrap_or(0),
             totals: self.counted,
             lost: Lost { reasons: self.what_is_missing(), ..Lost::default() },
-            not_recorded: Vec::new(),
-            samples: 0,
-            asked_loaders: Vec::new(),
-            unmatched: Vec::new(),
-            filters: Vec::new(),
-            given_up: Totals::default(),
-            left_out_tests: 0,
             repaired: Some(Repaired {
                 tool: concat!("flow ", env!("CARGO_PKG_VERSION")).to_owned(),
                 at_unix_ns: u64::try_from(now.as_nanos()).unwrap_or(u64::MAX),
             }),
+            ..End::default()
         }
     }
 

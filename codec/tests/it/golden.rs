@@ -518,6 +518,7 @@ fn end() -> End {
         given_up: Totals::default(),
         at_ns: 1_500_000_000,
         left_out_tests: 0,
+        signal: None,
         samples: 0,
         totals: Totals { threads: 1, methods: 6, enters: 2, exits: 2, bytes: 52 },
         lost: Lost {

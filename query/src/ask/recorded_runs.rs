@@ -28,8 +28,12 @@ impl RecordedRun {
             .map(|ends| ends.iter().map(|(_, end)| end.totals.enters).fold(0, u64::saturating_add));
         let (tests, failed) = tests(&traces);
         let states: Vec<_> = traces.iter().map(State::of).collect();
-        let is_finished = |state: &&State| matches!(state, State::Finished { .. });
-        let state = states.iter().find(|state| !is_finished(state)).or(states.first()).cloned();
+        // The first of those that say most.
+        let state = states.iter().rev().max_by_key(|state| match state {
+            State::Finished { .. } => 0,
+            State::Terminated { .. } => 1,
+            _ => 2,
+        });
         let first = manifests().next();
         RunRow {
             run: self.path().display().to_string(),
@@ -42,7 +46,7 @@ impl RecordedRun {
             bytes: self.bytes(),
             tests,
             failed,
-            state: state.unwrap_or(State::Unknown).word(),
+            state: state.unwrap_or(&State::Unknown).word(),
         }
     }
 }

@@ -16,6 +16,13 @@ pub enum State {
         /// When, in nanoseconds since the start.
         at_ns: u64,
     },
+    /// A signal ended the program, and so the recording, which is whole.
+    Terminated {
+        /// Its name, such as `SIGTERM`.
+        signal: String,
+        /// When, in nanoseconds since the start.
+        at_ns: u64,
+    },
     /// A fault, a limit or the user ended it before the program, which ended at a time that the trace does not have.
     Stopped {
         /// After how many nanoseconds.
@@ -72,7 +79,10 @@ impl State {
                 Self::Repaired { tool: repaired.tool.clone(), at_unix_ns: repaired.at_unix_ns }
             }
             (None, Some(after_ns)) => Self::Stopped { after_ns },
-            (None, None) => Self::Finished { at_ns: end.at_ns },
+            (None, None) => match end.signal.clone() {
+                Some(signal) => Self::Terminated { signal, at_ns: end.at_ns },
+                None => Self::Finished { at_ns: end.at_ns },
+            },
         }
     }
 
@@ -81,6 +91,7 @@ impl State {
     pub const fn word(&self) -> &'static str {
         match self {
             Self::Finished { .. } => "finished",
+            Self::Terminated { .. } => "terminated",
             Self::Stopped { .. } => "stopped",
             Self::Repaired { .. } => "repaired",
             Self::Killed => "killed",
@@ -97,6 +108,9 @@ impl State {
     pub fn text(&self) -> String {
         match self {
             Self::Finished { at_ns } => format!("finished after {}", seconds(*at_ns)),
+            Self::Terminated { signal, at_ns } => {
+                format!("ended by {signal} after {}", seconds(*at_ns))
+            }
             Self::Stopped { after_ns } => {
                 format!("the recording stopped early, after {}", seconds(*after_ns))
             }
@@ -129,6 +143,9 @@ impl State {
                 format!("repaired: killed, the end was written by {tool}")
             }
             Self::Finished { at_ns } => format!("finished after {}", seconds(*at_ns)),
+            Self::Terminated { signal, at_ns } => {
+                format!("ended by {signal} after {}", seconds(*at_ns))
+            }
             Self::Recording => "none: recording".to_owned(),
             Self::Snapshot { name, at_ns } => {
                 format!("none: the snapshot {name}, taken after {}", seconds(*at_ns))
@@ -154,5 +171,13 @@ mod tests {
         let state = State::ended(&end);
         assert_eq!(state.text(), "the recording stopped early, after 53ms");
         assert_eq!(state.ending(), "stopped early, after 53ms");
+    }
+
+    #[test]
+    fn a_signal_that_ended_the_program_is_named() {
+        let end = End { signal: Some("SIGINT".to_owned()), at_ns: 54_000_000, ..End::default() };
+        let state = State::ended(&end);
+        assert_eq!(state.word(), "terminated");
+        assert_eq!(state.text(), "ended by SIGINT after 54ms");
     }
 }

@@ -41,6 +41,7 @@
 //! | `journal` | with the option of this name | the path of the [journal](crate::format::journal#place) |
 //! | `spill` | with `stream` and without `out` | the path of the file from which the JVM sends; it is removed when the collector has everything |
 //! | `durability` | with `durability=system` | the time between two [checkpoints](crate::format::journal#checkpoint), and the id of the system's start (`/proc/sys/kernel/random/boot_id`) |
+//! | `signal` | in `end`, if the handler of a signal ended the JVM | its name, such as `SIGTERM` |
 //! | `lost.stopped_at_ns` | if a fault ended the recording before the program | when; what came after that is missing and not counted |
 //! | `asked_loaders` | if the agent asked any loader | see below |
 //! | `filters` | if the filter was changed while it was recorded | each change: when, and the options that were in force from then on |
@@ -320,6 +321,9 @@ pub struct Jvm {
 pub struct End {
     /// When the recording ended, since its start.
     pub at_ns: u64,
+    /// The signal whose handler ended the JVM.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<String>,
     /// What was written.
     pub totals: Totals,
     /// How many samples of stacks were written.
