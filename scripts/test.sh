@@ -35,6 +35,18 @@ licences() {
     fi
 }
 
+# Names the tests that failed once more at the end: whoever reads the end of a log has them.
+tests() {
+    log=$(mktemp)
+    {
+        RUST_TEST_THREADS="$(($(nproc) + 1))" cargo test --workspace --no-fail-fast && echo "all passed"
+    } 2>&1 | tee "$log"
+    details=$(sed -n 's/^test \(.*\) \.\.\. FAILED$/\1/p; /^---- .* ----$/,/^$/p' "$log" | head -n 60)
+    last=$(tail -n 1 "$log")
+    rm "$log"
+    [ "$last" = "all passed" ]
+}
+
 # Needs a C compiler for Windows, which not every machine has.
 windows() {
     if ! command -v x86_64-w64-mingw32-gcc >/dev/null 2>&1 || ! command -v rustup >/dev/null 2>&1; then
@@ -67,7 +79,7 @@ quiet=--quiet
 # Everything at once: what follows, and what it runs, builds nothing more but xtask.
 step building cargo test --workspace --no-run $quiet
 # Includes the short form of scripts/torture.sh. Many tests wait for a program: one more than there are cores at a time.
-step tests env RUST_TEST_THREADS="$(($(nproc) + 1))" cargo test --workspace --no-fail-fast
+step tests tests
 step "what flow prints, compared with stored digests" scripts/compare-output.sh --sample
 step "clients of flow mcp" scripts/verify-mcp.sh
 step "the class of the probes" scripts/probe.sh --check
@@ -78,7 +90,7 @@ if [ -n "${FLOW_FUZZ_SECONDS:-}" ]; then
 fi
 
 if [ -n "$failed" ]; then
-    printf '\nfailed:%s\n' "$failed" >&2
+    printf '\nfailed:%s\n%s\n' "$failed" "${details:-}" >&2
     exit 1
 fi
 printf '\nall steps passed\n'
