@@ -189,7 +189,7 @@ unsafe extern "C" fn vm_death(jvmti: *mut sys::jvmtiEnv, jni: *mut sys::JNIEnv) 
             agent.recorder().note_names(vm.platform_threads());
         }
         // The thread that ended the program.
-        let signal = vm.current_thread_facts().and_then(|facts| signal_handled_by(&facts.name));
+        let signal = vm.name_of_running_thread().and_then(|name| signal_handled_by(&name));
         // Also if a fault has ended the recording, because the manifest reports it.
         agent.finish_by(signal, Timeout::Short);
     });

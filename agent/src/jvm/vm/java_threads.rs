@@ -80,6 +80,13 @@ impl Vm<'_> {
         self.thread_facts(self.thread)
     }
 
+    /// The name of the thread that runs this, which an event need not be about.
+    pub(in crate::jvm) fn name_of_running_thread(&self) -> Option<String> {
+        let (name, _, references) = self.jvmti.thread_info(ptr::null_mut())?;
+        references.into_iter().for_each(|reference| self.forget(reference));
+        Some(name)
+    }
+
     pub(super) fn thread_facts(&self, thread: jobject) -> Option<ThreadFacts> {
         let id = self.thread_id(thread)?;
         // Not known in the start phase; the name follows with VMInit.
