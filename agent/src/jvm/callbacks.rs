@@ -17,7 +17,7 @@ use super::guard::{
 };
 use super::jvmti::{CallbackTable, Jvmti};
 use super::loaded::{aftermath, unprepared};
-use super::natives::waits::{monitors, natives as native_waits};
+use super::natives::waits::{monitors, natives as native_waits, parks};
 use super::natives::{api, probe};
 use super::vm::{KnowsProbes, Retransforming};
 use super::{Vm, own_threads, sampling, state, triggers};
@@ -50,6 +50,7 @@ pub(super) fn table() -> CallbackTable {
     table.known.ExceptionCatch = Some(exception_catch);
     monitors::add_callbacks(&mut table);
     native_waits::add_callback(&mut table);
+    parks::add_callbacks();
     table.virtual_thread_start = Some(virtual_thread_start);
     table.virtual_thread_end = Some(thread_end);
     table

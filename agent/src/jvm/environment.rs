@@ -219,7 +219,7 @@ pub(super) fn subscribe(agent: &Agent, jvmti: Jvmti) -> Result<(), String> {
             jvmti.enable(event).map_err(failed)?;
         }
     }
-    if agent.recorder().samples_times() {
+    if agent.recorder().samples_times() || state::records_waits() {
         mounts::subscribe(jvmti);
     }
     if agent.engine() == EngineKind::Events {

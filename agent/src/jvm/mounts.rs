@@ -1,13 +1,14 @@
-//! Events of HotSpot that say which virtual thread a carrier runs.
+//! Events of HotSpot that say which virtual thread a carrier runs: for CPU times, and for what virtual threads wait for.
 
 #![expect(unsafe_code, reason = "callbacks of the JVM")]
 
-use std::panic::catch_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use jvmti_rs::sys;
+use once_cell::sync::OnceCell;
 
-use super::Vm;
 use super::jvmti::{Jvmti, ThreadCallback};
+use super::{Vm, state};
 use crate::recorder::carriers;
 use crate::sys::allocator;
 
@@ -39,6 +40,19 @@ fn events(jvmti: Jvmti) -> impl Iterator<Item = (sys::jvmtiEvent, ThreadCallback
     all.filter_map(move |(name, event)| Some((event, callback(&name)?)))
 }
 
+/// What is to happen when a virtual thread is about to leave its carrier, and when it has come to one, if waits are recorded.
+static WAITS: OnceCell<[fn(&Vm<'_>); 2]> = OnceCell::new();
+
+/// Notes what is to happen for waits.
+pub(super) fn note_waits(leaves: fn(&Vm<'_>), comes: fn(&Vm<'_>)) {
+    // The second recording of a JVM has the same.
+    let _ = WAITS.set([leaves, comes]);
+}
+
+fn for_waits() -> Option<&'static [fn(&Vm<'_>); 2]> {
+    WAITS.get().filter(|_| state::records_waits())
+}
+
 unsafe extern "C" fn mounted(
     jvmti: *mut sys::jvmtiEnv,
     jni: *mut sys::JNIEnv,
@@ -50,13 +64,27 @@ unsafe extern "C" fn mounted(
     // SAFETY: our only environment, which is never disposed of.
     let jvmti = unsafe { Jvmti::new(jvmti) };
     // SAFETY: the arguments of this callback.
-    let id = || unsafe { Vm::new(jvmti, jni, thread) }.current_thread_id();
+    let vm = unsafe { Vm::new(jvmti, jni, thread) };
     // After a panic, which the hook has reported, CPU time is missing.
-    let _ = catch_unwind(|| id().map(carriers::mounted));
+    let _ = catch_unwind(AssertUnwindSafe(|| vm.current_thread_id().map(carriers::mounted)));
+    if let Some([_, comes]) = for_waits() {
+        comes(&vm);
+    }
 }
 
-unsafe extern "C" fn unmounted(_: *mut sys::jvmtiEnv, _: *mut sys::JNIEnv, _: sys::jobject) {
-    if allocator::has_thread_locals() {
-        let _ = catch_unwind(carriers::unmounted);
+unsafe extern "C" fn unmounted(
+    jvmti: *mut sys::jvmtiEnv,
+    jni: *mut sys::JNIEnv,
+    thread: sys::jobject,
+) {
+    if !allocator::has_thread_locals() {
+        return;
     }
+    if let Some([leaves, _]) = for_waits() {
+        // SAFETY: our only environment, which is never disposed of.
+        let jvmti = unsafe { Jvmti::new(jvmti) };
+        // SAFETY: the arguments of this callback.
+        leaves(&unsafe { Vm::new(jvmti, jni, thread) });
+    }
+    let _ = catch_unwind(carriers::unmounted);
 }

@@ -142,3 +142,45 @@ fn without_the_option_no_wait_is_recorded_and_the_report_names_it() {
         assert!(with * 10 >= without * 9, "{with} of {without} classes are from the archive");
     });
 }
+
+/// What the virtual thread of `harness.VirtualWaits` waits for, by hand from its source: how, the class of the object, the nearest
+/// method, and the thread that holds the object.
+const OF_VIRTUAL: [(&str, &str, &str, &str); 5] = [
+    ("park", "java.util.concurrent.locks.ReentrantLock$NonfairSync", "locks", "owner"),
+    ("lock", "java.lang.Object", "enters", "owner"),
+    ("network", "", "receives", ""),
+    ("sleep", "", "sleeps", ""),
+    ("park", "", "parks", ""),
+];
+
+#[test]
+fn waits_of_virtual_threads_have_their_objects_and_holders() {
+    on_every_engine(|jdk, engine| {
+        let plain = Program::harness(jdk, "VirtualWaits").run_without_agent();
+        let program = Program::harness(jdk, "VirtualWaits").engine(engine).jvm_arg("-Xcheck:jni");
+        let run = program.options("waits=on,target=harness.").run();
+        assert_eq!((run.code(), &run.stdout), (Some(0), &plain.stdout));
+        assert_eq!(run.stderr, plain.stderr);
+        if run.stdout.starts_with(b"no virtual threads") {
+            return;
+        }
+        let name = thread_names(&run.out());
+        let all = rows(&run.out(), &["--waits"]);
+        let of_virtual = all.iter().find(|row| row["name"] == "locks").unwrap();
+        let thread = of_virtual["thread"].to_string();
+        // Waits without an object are one row, of all threads.
+        let found = rows(&run.out(), &["--waits", "--thread", &thread]);
+        for (kind, class, method, holder) in OF_VIRTUAL {
+            let is_it = |row: &&Value| {
+                row["kind"] == kind
+                    && row["object_class"].as_str().unwrap_or_default() == class
+                    && row["name"] == method
+                    && row["longest_ns"].as_u64() >= Some(LEAST_NS)
+            };
+            let row = found.iter().find(is_it);
+            let row = row.unwrap_or_else(|| panic!("{kind} {class} {method} in {found:#?}"));
+            assert_eq!(name(&row["holder"]), holder, "{row}");
+            assert_eq!(row["unended"], 0, "{row}");
+        }
+    });
+}

@@ -1,5 +1,5 @@
-//! What threads wait for, with `waits=on`: contended monitors and `Object.wait` by events of JVMTI, and what else waits by
-//! wrapping native methods of the JDK.
+//! What threads wait for, with `waits=on`: contended monitors and `Object.wait` by events of JVMTI, parks of virtual threads by
+//! events of HotSpot, and what else waits by wrapping native methods of the JDK.
 //!
 //! The thread that waits stores the begin before it waits, and the end after that. Threads that have recorded no call store
 //! nothing. Not used without the option: no event is requested, no native method wrapped. Methods stay wrapped if a later
@@ -7,6 +7,7 @@
 
 pub(in crate::jvm) mod monitors;
 pub(in crate::jvm) mod natives;
+pub(in crate::jvm) mod parks;
 
 use std::ptr;
 

@@ -203,7 +203,7 @@ fn ended(jni: *mut JNIEnv, jvmti: Jvmti, begun: Begun) {
 }
 
 /// The thread that holds the blocker of a park: a lock of `java.util.concurrent`.
-fn holder(vm: &Vm<'_>, kind: WaitKind, blocker: jobject) -> Option<ThreadId> {
+pub(super) fn holder(vm: &Vm<'_>, kind: WaitKind, blocker: jobject) -> Option<ThreadId> {
     match kind {
         WaitKind::Park if !blocker.is_null() => vm.owner_of_synchronizer(blocker),
         _ => None,

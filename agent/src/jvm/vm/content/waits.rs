@@ -6,6 +6,7 @@ use std::ffi::CStr;
 use std::ptr;
 
 use flow_codec::ThreadId;
+use flow_codec::format::values::waits::WaitKind;
 use jni::sys::{jclass, jobject};
 use once_cell::sync::OnceCell;
 
@@ -21,6 +22,12 @@ static FILE_OF_STREAM: KnownField =
     field(c"java/io/FileInputStream", c"fd", c"Ljava/io/FileDescriptor;");
 static FILE_OF_SOCKET: KnownField =
     field(c"java/net/SocketImpl", c"fd", c"Ljava/io/FileDescriptor;");
+
+/// The methods in which a virtual thread parks, each as what identifies it, and the kind of the wait. The outermost of them on the
+/// stack says what the thread parks for: `Thread.sleep` and sockets call `park`.
+static PARKS: OnceCell<Vec<(usize, WaitKind)>> = OnceCell::new();
+/// How many frames of the JDK there are at most inside the one that says what a virtual thread parks for.
+const FRAMES_OF_PARK: usize = 12;
 
 /// The class of locks that have an owner; it is never unloaded.
 static SYNCHRONIZERS: OnceCell<Option<usize>> = OnceCell::new();
@@ -62,6 +69,42 @@ impl Vm<'_> {
         let id = self.thread_id(owner);
         self.forget(owner);
         id
+    }
+
+    /// Why the current thread, a virtual one, leaves its carrier or has come back; `None` if it does not wait for anything: it ends,
+    /// yields, or waits for a monitor.
+    pub(in crate::jvm) fn park_of_virtual_thread(&self) -> Option<WaitKind> {
+        let parks = PARKS.get_or_init(|| self.methods_that_park());
+        let frames = self.jvmti.innermost_frames(self.thread, FRAMES_OF_PARK)?;
+        let mut kinds = frames.iter().filter_map(|(method, _)| {
+            let method = method.expose_provenance();
+            parks.iter().find(|(park, _)| *park == method).map(|(_, kind)| *kind)
+        });
+        kinds.next_back()
+    }
+
+    fn methods_that_park(&self) -> Vec<(usize, WaitKind)> {
+        const OF_THREAD: [(&str, WaitKind); 3] = [
+            ("park", WaitKind::Park),
+            ("parkNanos", WaitKind::Park),
+            ("sleepNanos", WaitKind::Sleep),
+        ];
+        let mut found = Vec::new();
+        let mut add = |class: &CStr, kind_of: &dyn Fn(&str) -> Option<WaitKind>| {
+            let Some(class) = self.find_class(class) else { return };
+            for method in self.jvmti.class_methods(class) {
+                let name = self.jvmti.method_name(method);
+                let kind = name.and_then(|(name, _)| kind_of(&name));
+                found.extend(kind.map(|kind| (method.expose_provenance(), kind)));
+            }
+            self.forget(class);
+        };
+        add(c"java/lang/VirtualThread", &|name| {
+            OF_THREAD.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
+        });
+        // Where a virtual thread waits for a socket.
+        add(c"sun/nio/ch/Poller", &|name| name.starts_with("poll").then_some(WaitKind::Network));
+        found
     }
 
     /// The number of an open file of the system.
