@@ -56,7 +56,7 @@ pub struct MethodWays {
 /// let patterns = methods(&["Orders#total".to_owned()], &traces)?;
 /// for trace in &traces {
 ///     let asked = Selection::new(trace.methods(), &patterns, &[]);
-///     for method in Ways::find(trace, &Filter::default(), &asked, &mut ()).found {
+///     for method in Ways::find(trace, &Filter::default(), &asked, false, &mut ()).found {
 ///         for way in method.ways {
 ///             println!("{} calls {}", way.count, way.outcome.word());
 ///         }
