@@ -5,6 +5,7 @@ mod contents;
 mod handlers;
 mod presets;
 mod requests;
+mod servers;
 mod waits;
 
 use std::fs;
