@@ -13,8 +13,8 @@ const lines = (file) =>
     .filter(Boolean)
     .map((line) => JSON.parse(line));
 const file = path.resolve(work, `${name}.html`);
-const report = what === "diff" ? [] : lines(path.join(work, `${name}.report`));
-const info = what === "diff" ? null : lines(path.join(work, `${name}.info`))[0];
+const report = ["diff", "parts"].includes(what) ? [] : lines(path.join(work, `${name}.report`));
+const info = ["diff", "parts"].includes(what) ? null : lines(path.join(work, `${name}.info`))[0];
 const grouped = (number) => number.toLocaleString("en-US");
 const size = fs.statSync(file).size;
 
@@ -180,6 +180,112 @@ async function verifyCalls(browser) {
   assert.equal(await page.evaluate(() => document.images.length), 0);
   assert.deepEqual(wrong, []);
   console.log(`${name}: ${unfolded} calls unfolded, the tree shown in ${ms} ms`);
+}
+
+// The rows of a small tree with everything unfolded: level, thread of what was handed over, name, and how many calls it is.
+async function unfoldedRows(page) {
+  const drawn = () => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  const selected = page.locator("#tree [aria-selected=true]");
+  await page.focus("#tree");
+  await page.keyboard.press("Home");
+  await drawn();
+  const rows = [];
+  const counts = [];
+  for (let last; ; ) {
+    const repeats = selected.locator(".times");
+    const times = (await repeats.count()) ? Number((await repeats.textContent()).match(/\d+/)[0]) : 1;
+    if ((await selected.getAttribute("aria-expanded")) === "false") await page.keyboard.press("ArrowRight");
+    await drawn();
+    // The last row stays selected.
+    const is = [await selected.getAttribute("id"), await selected.textContent()].join();
+    if (is === last) return rows;
+    last = is;
+    const text = async (of) => ((await selected.locator(of).count()) ? selected.locator(of).textContent() : "");
+    const level = Number(await selected.getAttribute("aria-level")) - 1;
+    counts[level] = times * (counts[level - 1] ?? 1);
+    rows.push([level, await text(".thread"), await text("bdi"), counts[level]]);
+    await page.keyboard.press("ArrowDown");
+    await drawn();
+  }
+}
+
+// What `flow replay --request` prints, as such rows.
+function replayedRows(call) {
+  const lines = execFileSync(flow, ["replay", "--request", call, trace]).toString().split("\n").filter(Boolean);
+  const [rows, threads] = [[], []];
+  for (const line of lines.slice(1)) {
+    const text = line.trimStart();
+    const indent = (line.length - text.length) / 2;
+    while (threads.length && threads.at(-1).indent >= indent) threads.pop();
+    if (text.startsWith("⇢")) threads.push({ indent, title: text.split(",")[0] });
+    else rows.push([indent - threads.length, threads.at(-1)?.indent === indent - 1 ? threads.at(-1).title : "", text, 1]);
+  }
+  return rows;
+}
+
+// One tree across threads: all calls once each; and a request as `flow replay` prints it.
+async function verifyParts(browser) {
+  const { page, wrong } = await open(browser);
+  const { handed, threads } = JSON.parse(await page.textContent("#data"));
+  const settled = () => page.waitForTimeout(400);
+  await page.evaluate(() => (location.hash = `#thread=all&chart=calls&own=0`));
+  await page.waitForSelector("#tree .row");
+  if (handed.title) {
+    const rows = await unfoldedRows(page);
+    await shot(page, "parts");
+    const expected = replayedRows(handed.title.split(" ")[1]);
+    // The page names the thread of the request itself, too.
+    if (!rows[0][1].startsWith("⇢")) rows[0][1] = "";
+    assert.deepEqual(rows, expected);
+    assert.ok(rows.some(([, thread]) => thread.startsWith("⇢")));
+    assert.deepEqual(wrong, []);
+    return console.log(`${name}: ${rows.length} rows in one tree`);
+  }
+  const rows = await unfoldedRows(page);
+  await shot(page, "parts");
+  const calls = threads.reduce((sum, thread) => sum + thread.calls, 0);
+  assert.equal(rows.reduce((sum, [, , , times]) => sum + times, 0), calls, "each call is at one place");
+  const handedOver = rows.filter(([, thread]) => thread.startsWith("⇢"));
+  assert.ok(handedOver.length >= 4);
+  // A reload shows the same call of another thread, and a search finds all calls in the one tree.
+  await page.keyboard.press("Home");
+  await settled();
+  await page.locator("#tree .row", { has: page.locator(".thread", { hasText: "⇢" }) }).first().locator("bdi").click();
+  await settled();
+  const [url, status] = [page.url(), await page.textContent("#status b")];
+  assert.match(url, /call=\d+:\d+/);
+  await page.goto(url);
+  await page.reload();
+  await page.waitForSelector("#tree [aria-selected=true]");
+  assert.equal(await page.textContent("#status b"), status);
+  const name_ = status.match(/\w+(?=\()/)[0];
+  await page.fill("#search", name_);
+  const found = Number(/(\d+) calls? in/.exec(await page.textContent("#found"))[1]);
+  const seen = new Set();
+  for (let step = 0; step < found; step++) {
+    await page.click("#next");
+    await settled();
+    assert.match(await page.getAttribute("#tree [aria-selected=true]", "class"), /found/);
+    seen.add(page.url());
+  }
+  assert.equal(seen.size, found, "each match once");
+  assert.equal(await page.getAttribute("#threads [aria-current=true]", "data-thread"), "-1", "all in the one tree");
+  await page.fill("#search", "");
+  // Its thread has a link back to the call that handed it over, and without the tree nothing of other threads is below.
+  await page.goto(url);
+  await page.reload();
+  await page.waitForSelector("#tree [aria-selected=true]");
+  await page.click("#tree [aria-selected=true] .thread");
+  await settled();
+  assert.notEqual(await page.getAttribute("#threads [aria-current=true]", "data-thread"), "-1");
+  assert.match(await page.textContent("#status"), /⇠/);
+  await page.click("#per-thread");
+  await settled();
+  assert.match(page.url(), /tree=thread/);
+  const own = await unfoldedRows(page);
+  assert.ok(own.every(([, thread]) => !thread));
+  assert.deepEqual(wrong, []);
+  console.log(`${name}: ${rows.length} rows in one tree, ${handedOver.length} handed over`);
 }
 
 // The views of one window: none needs scrolling, and a test or a request shows its calls. Values are found.
@@ -594,6 +700,7 @@ async function verify(browser) {
   const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
   try {
     if (what === "diff") return await verifyDiff(browser);
+    if (what === "parts") return await verifyParts(browser);
     if (what === "all") await verify(browser);
     await verifyViews(browser);
     await verifyMerged(browser);

@@ -19,6 +19,7 @@ use super::names::PageMethods;
 use super::of_calls::instants::Instants;
 use super::page::{REPORT, assemble};
 use super::panels::Panels;
+use super::panels::handed::HandedParts;
 use super::panels::ran_tests::TestCalls;
 use super::rough::{Rough, rough};
 use super::shapes::{JoinedThreads, PageShapes};
@@ -27,6 +28,7 @@ use crate::failure::{Failure, Status};
 use crate::input::flags::By;
 use crate::input::times::timing;
 use crate::output::{Format, Labels, Progress, Unit};
+use flow_query::open::Request;
 use flow_query::reading::{Ending, Listener as _, Reading, Selected, read_timeline, start_ns};
 use flow_query::select::Select;
 use flow_query::shapes::read_shapes;
@@ -34,13 +36,15 @@ use flow_query::shapes::read_shapes;
 /// The most boxes of the flame graph of all threads.
 const FLAME_BOXES: usize = 15_000;
 
-/// Reads a trace, whose calls and tests are those that are selected. Returns its page.
+/// Reads a trace, whose calls and tests are those that are selected. Returns its page. `request` is what the trace was reduced to, if that is a
+/// request, and how it is named.
 ///
 /// # Errors
 /// The data cannot be written as JSON.
 pub(crate) fn page(
     trace: &Trace,
     (chosen, select): (&Selected, Select),
+    request: Option<(Request, String)>,
     by: Option<By>,
     notes: Vec<Note>,
 ) -> Result<(Vec<u8>, Status), Failure> {
@@ -56,6 +60,7 @@ pub(crate) fn page(
     let knows_own = kinds.knows_own();
     let mut gather = Gather::new(kinds);
     let (mut marks, mut of_tests) = (Marks::default(), TestCalls::default());
+    let mut handed = handed_parts(trace, request, &mut progress);
     let is_shown = |thread| trace.files().iter().any(|file| file.id() == thread);
     let samples = StackSamples::read(trace, is_shown)?;
     let labels = Labels::new(trace.methods(), Format::Text, false);
@@ -66,6 +71,7 @@ pub(crate) fn page(
         for file in trace.files() {
             let budget = threads.next_budget();
             gather.begin_thread(budget, threads.next_details());
+            handed.begin_thread(file.id(), threads.lists_next());
             let of_instants = budget.filter(|_| scale == Unit::Nanos).map(|budget| budget.instants);
             let mut instants = Instants::with_budget(of_instants.unwrap_or(0));
             let (reading, sums) = read(
@@ -74,7 +80,7 @@ pub(crate) fn page(
                 chosen,
                 (scale, has_cpu),
                 &mut progress,
-                (&mut gather, &mut marks, &mut instants, &mut of_tests),
+                (&mut gather, &mut marks, &mut instants, &mut of_tests, &mut handed),
                 sampled,
             );
             marks.end_samples(&labels);
@@ -100,10 +106,11 @@ pub(crate) fn page(
         samples: marks.more_samples(),
         valued_calls: threads.more_details().values,
         thrown: threads.more_details().exceptions,
+        parts: handed.more(),
     });
     let is_filtered = !chosen.is_all() || trace.files().iter().any(|file| file.parts().is_some());
     let shown = ((chosen, select), (&names, &labels), samples.as_ref());
-    let panels = Panels::read(trace, shown, of_tests, is_filtered, &mut progress)?;
+    let panels = Panels::read(trace, shown, (of_tests, handed), is_filtered, &mut progress)?;
     let data = Data {
         unit: scale.word(),
         has_cpu,
@@ -121,6 +128,19 @@ pub(crate) fn page(
         facts,
     };
     Ok((assemble(&REPORT, &data, &shapes.text)?, status))
+}
+
+/// The parts of the request, or if nothing is selected, of all that threads did.
+fn handed_parts(
+    trace: &Trace,
+    request: Option<(Request, String)>,
+    progress: &mut Progress,
+) -> HandedParts {
+    match request {
+        Some((request, title)) => HandedParts::new(&request, Some(title)),
+        None if trace.files().iter().any(|file| file.parts().is_some()) => HandedParts::default(),
+        None => HandedParts::new(&Request::of_all(trace, progress), None),
+    }
 }
 
 /// Finds which sums are known only roughly, if there are times.
@@ -166,6 +186,10 @@ fn page_shapes(joined: JoinedThreads, rows: &mut [PageThread], names: &str) -> P
     shapes
 }
 
+/// What each thread is read for.
+type Visited<'a> =
+    (&'a mut Gather, &'a mut Marks, &'a mut Instants, &'a mut TestCalls, &'a mut HandedParts);
+
 /// Reads a thread.
 fn read(
     trace: &Trace,
@@ -173,7 +197,7 @@ fn read(
     chosen: &Selected,
     (scale, has_cpu): (Unit, bool),
     progress: &mut Progress,
-    (gather, marks, instants, of_tests): (&mut Gather, &mut Marks, &mut Instants, &mut TestCalls),
+    (gather, marks, instants, of_tests, handed): Visited<'_>,
     sampled: Option<(&StackSamples, &Labels<'_>)>,
 ) -> (Reading, ThreadSums) {
     let start_ns = start_ns(trace, file);
@@ -189,9 +213,20 @@ fn read(
         Err(error) => return (Reading::failed(error), gather.end_thread(0, 0)),
     };
     let thread = file.id();
-    let mut scaled =
-        Scaled { gather, marks, instants, of_tests, thread, sampled, scale, start_ns, has_cpu };
+    let mut scaled = Scaled {
+        gather,
+        marks,
+        instants,
+        of_tests,
+        handed,
+        thread,
+        sampled,
+        scale,
+        start_ns,
+        has_cpu,
+    };
     let mut reading = read_timeline(file, &mut timeline, progress, &mut scaled);
+    scaled.handed.end_thread(scaled.gather);
     let (mut end, weight) = scaled.at(timeline.now());
     reading.add_marks(timeline.into_damage());
     if scale == Unit::Nanos && reading.ending() != Ending::Stopped && gather.open_frames() > 0 {
@@ -216,6 +251,7 @@ struct Scaled<'a> {
     marks: &'a mut Marks,
     instants: &'a mut Instants,
     of_tests: &'a mut TestCalls,
+    handed: &'a mut HandedParts,
     thread: ThreadId,
     sampled: Option<(&'a StackSamples, &'a Labels<'a>)>,
     scale: Unit,
@@ -246,6 +282,7 @@ impl VisitTimeline for Scaled<'_> {
     #[inline]
     fn enter(&mut self, method: MethodId, at: Stamp) -> bool {
         self.end_samples();
+        self.handed.pass(at.position, self.gather);
         self.instants.pass(1, at.time);
         let (at, weight) = self.at(at);
         self.gather.enter(method, at, weight);
@@ -255,6 +292,7 @@ impl VisitTimeline for Scaled<'_> {
     #[inline]
     fn exit(&mut self, count: NonZeroU64, at: Stamp, unwound: Option<&Unwound>) -> bool {
         self.end_samples();
+        self.handed.pass(at.position, self.gather);
         // Frames that were entered before recording began are not among the shapes.
         self.instants.pass(count.get().min(self.gather.open_frames() as u64), at.time);
         let (at, weight) = self.at(at);

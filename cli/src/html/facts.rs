@@ -63,6 +63,8 @@ pub(super) struct LeftOut {
     pub(super) valued_calls: u64,
     /// Calls whose exceptions are left out.
     pub(super) thrown: u64,
+    /// Parts of threads that calls handed over.
+    pub(super) parts: u64,
 }
 
 impl Note {
@@ -158,7 +160,7 @@ impl Head {
 
     /// Adds notes about what there was too much of to keep all of it.
     pub(super) fn left_out(&mut self, left_out: LeftOut) {
-        let LeftOut { calls_by_path, marks, samples, valued_calls, thrown } = left_out;
+        let LeftOut { calls_by_path, marks, samples, valued_calls, thrown, parts } = left_out;
         let texts = [
             (calls_by_path > 0).then(|| {
                 let calls = plural(calls_by_path, "call");
@@ -188,6 +190,13 @@ impl Head {
                 format!(
                     "there are very many exceptions: the classes of those that ended {calls} are not on this page; \
                      flow report --exceptions adds up all"
+                )
+            }),
+            (parts > 0).then(|| {
+                let parts = plural(parts, "part");
+                format!(
+                    "very much was handed to other threads: {parts} of threads are not below the calls that handed them over, \
+                     but among the calls of each thread; flow replay --request shows all of one call"
                 )
             }),
         ];

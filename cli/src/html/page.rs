@@ -31,7 +31,7 @@ pub(super) const DIFF: Template = Template {
     scripts: &DIFF_SCRIPTS,
 };
 
-const REPORT_SCRIPTS: [&str; 19] = [
+const REPORT_SCRIPTS: [&str; 20] = [
     include_str!("page/shared/format.js"),
     include_str!("page/shared/methods.js"),
     include_str!("page/report/data.js"),
@@ -42,6 +42,7 @@ const REPORT_SCRIPTS: [&str; 19] = [
     include_str!("page/shared/shapes.js"),
     include_str!("page/shared/tree.js"),
     include_str!("page/report/calls.js"),
+    include_str!("page/report/parts.js"),
     include_str!("page/report/describe.js"),
     include_str!("page/report/table.js"),
     include_str!("page/report/threads.js"),
@@ -137,7 +138,7 @@ mod tests {
             let mut code = String::new();
             template.scripts.iter().for_each(|script| push_code(script, &mut code));
             // A quarter of it unfolds calls from shapes.
-            assert!(code.len() < 120 << 10, "{}", code.len());
+            assert!(code.len() < 132 << 10, "{}", code.len());
         }
         let texts = REPORT_SCRIPTS.iter().chain(&DIFF_SCRIPTS);
         for text in texts.chain([&HEAD, &REPORT.markup, &DIFF.markup, &STYLE]) {

@@ -261,21 +261,23 @@ fn requests_are_listed_with_their_calls() {
 }
 
 #[test]
-fn calls_lead_to_what_they_handed_to_other_threads() {
+fn parts_of_threads_are_below_the_calls_that_handed_them_over() {
     let dir = tempfile::tempdir().unwrap();
     let method = |id: u64, name: &str, role: &str| {
         let row = serde_json::json!({"id": id, "class": "com.app.Main", "name": name, "descriptor": "()V", "roles": [role]});
         format!("{row}\n")
     };
-    let methods =
-        method(1, "give", "handovers give arg0") + &method(2, "take", "handovers take arg0");
+    let methods = method(1, "give", "handovers give arg0")
+        + &method(2, "take", "handovers take arg0")
+        + &method(3, "inner", "");
     fs::write(dir.path().join("methods.jsonl"), methods).unwrap();
     // One thread gives two objects, the other one takes them in reverse order.
-    for (thread, method, order) in [(1, 0x81, [5, 6]), (2, 0x82, [6, 5])] {
-        fs::write(dir.path().join(format!("thread-{thread}.flow")), [method, 0, method, 0])
-            .unwrap();
+    let [gives, takes]: [&[u8]; 2] =
+        [&[0x81, 0x00, 0x81, 0x00], &[0x82, 0x83, 0x01, 0x82, 0x83, 0x01]];
+    for (thread, events, values) in [(1, gives, [(1, 5), (3, 6)]), (2, takes, [(1, 6), (4, 5)])] {
+        fs::write(dir.path().join(format!("thread-{thread}.flow")), events).unwrap();
         let (mut encoder, mut bytes) = (MarkEncoder::default(), HEADER.to_vec());
-        for (offset, hash) in [1, 3].into_iter().zip(order) {
+        for (offset, hash) in values {
             let mut value = Vec::new();
             let object = values::Value::Object(values::Identity { class: None, hash });
             values::CallValue::new(values::Role::Argument(0), object).encode(&mut value);
@@ -284,11 +286,37 @@ fn calls_lead_to_what_they_handed_to_other_threads() {
         encoder.finish(&mut bytes);
         fs::write(dir.path().join(format!("thread-{thread}.marks")), bytes).unwrap();
     }
-    let handed = serde_json::json!({"calls": [1, 0, 2, 1, 1, 1, 2, 0], "more": 0});
-    assert_eq!(data_of(&[], dir.path())["handed"], handed);
-    // Where calls are left out, they have other numbers.
-    let data = data_of(&["--exclude", "com.app.Main#take"], dir.path());
-    assert_eq!(data["handed"], serde_json::json!({"calls": [], "more": 0}));
+    let handed = |args: &[&str]| {
+        let handed = data_of(args, dir.path())["handed"].take();
+        let flat = numbers(&handed["parts"]);
+        let (mut parts, mut rest) = (Vec::new(), &flat[..]);
+        while let [thread, giver, call, flags, ranges, after @ ..] = rest {
+            let (ranges, after) = after.split_at(2 * usize::try_from(*ranges).unwrap());
+            parts.push((format!("{thread} by {giver}:{call}, {flags}"), ranges.to_vec()));
+            rest = after;
+        }
+        (parts, handed["title"].clone())
+    };
+    let part = |text: &str, ranges: &[i64]| (text.to_owned(), ranges.to_vec());
+    // The second thread has nothing but its tasks.
+    let all = [
+        part("1 by -1:-1, 0", &[0, 2]),
+        part("2 by 1:0, 0", &[2, 4]),
+        part("2 by 1:1, 0", &[0, 2]),
+    ];
+    assert_eq!(handed(&[]), (all.to_vec(), Value::Null));
+    // A request has numbers of its own.
+    let of_request = [part("1 by -1:-1, 0", &[0, 1]), part("2 by 1:0, 0", &[0, 2])];
+    assert_eq!(handed(&["--request", "1:0"]), (of_request.to_vec(), "request 1:0".into()));
+    // So has a page on which calls are left out: those that run something, or those that hand something over.
+    let without = handed(&["--exclude", "com.app.Main#take"]).0;
+    let expected = [part("2 by 1:0, 0", &[1, 2]), part("2 by 1:1, 0", &[0, 1])];
+    assert_eq!(without[1..], expected);
+    let alone = [part("2 by -1:-1, 0", &[2, 4]), part("2 by -1:-1, 0", &[0, 2])];
+    assert_eq!(handed(&["--exclude", "com.app.Main#give"]).0, alone);
+    // Of threads that were selected, the tree is not known.
+    let data = data_of(&["--request", "1:0", "--thread", "2"], dir.path());
+    assert_eq!(data["handed"]["parts"], serde_json::json!([]));
 }
 
 #[test]

@@ -17,8 +17,8 @@ pub(crate) const NAME: &str = "verify-html";
 
 /// Opens pages of `flow report --html` and `flow diff --html` in a headless Chromium, and checks what they show and do.
 ///
-/// Makes five traces: a small one, one of 20 million calls, one whose names try to become code, one of a call with a million
-/// others in it, and one of 100,000 nested calls; and a sixth one to compare with another. Checks the calls that a page
+/// Makes traces: a small one, one of 20 million calls, one whose names try to become code, one of a call with a million
+/// others in it, one of 100,000 nested calls, and one of threads that hand something to each other; and another one to compare. Checks the calls that a page
 /// unfolds against `flow replay`. Screenshots go to target/html/. What is missing is installed in target/browser/, from npm.
 ///
 /// Environment: CHROMIUM, the browser (chromium, chromium-browser or google-chrome on the PATH).
@@ -45,7 +45,7 @@ pub(crate) fn run(args: VerifyHtmlArgs) -> Result<Outcome> {
     let flow = project.target.join("debug/flow");
 
     report::print("\n== traces\n");
-    for name in ["small", "hostile", "wide", "deep", "changed"] {
+    for name in ["small", "hostile", "wide", "deep", "changed", "handed"] {
         let dir = work.join(name);
         let _ = fs::remove_dir_all(&dir);
         fs::create_dir(&dir).context(dir.display())?;
@@ -55,6 +55,7 @@ pub(crate) fn run(args: VerifyHtmlArgs) -> Result<Outcome> {
     samples::write_wide(&work.join("wide"), &[])?;
     samples::write_wide(&work.join("changed"), &[0x83, 0x00, 0x81, 0x82, 0x01])?;
     samples::write_deep(&work.join("deep"))?;
+    samples::write_handed(&work.join("handed"))?;
     let large = work.join("large");
     if !large.is_dir() {
         project::build(["--release", "--package", "flow-codec", "--example", "generate"])?;
@@ -68,6 +69,7 @@ pub(crate) fn run(args: VerifyHtmlArgs) -> Result<Outcome> {
         ("hostile", "all"),
         ("wide", "calls"),
         ("deep", "calls"),
+        ("handed", "all"),
     ];
     let mut traces = made.map(|(name, what)| (name, work.join(name), what)).to_vec();
     traces.extend(args.trace.map(|dir| ("given", dir, "all")));
@@ -82,20 +84,30 @@ pub(crate) fn run(args: VerifyHtmlArgs) -> Result<Outcome> {
             let mut rows = clean(&flow);
             run_command(rows.args([verb, "--format", "json"]).arg(&dir).stdout(out))?;
         }
-        let mut node = clean("node");
-        node.env("NODE_PATH", tools.join("node_modules"));
-        node.arg("scripts/html/verify.cjs").arg(&chromium).arg(&work).arg(name);
-        run_command(node.arg(&flow).arg(&dir).arg(what))?;
+        verify(&tools, &chromium, [&work, Path::new(name), &flow, &dir, Path::new(what)])?;
+    }
+    for (name, selection) in [("handed", &[][..]), ("request", &["--request", "1:1"])] {
+        report::print(&format!("\n== {name}, as one tree\n"));
+        let dir = work.join("handed");
+        let mut page = clean(&flow);
+        page.args(["report", "--html"]).arg(work.join(format!("{name}.html")));
+        run_command(page.args(selection).arg(&dir))?;
+        verify(&tools, &chromium, [&work, Path::new(name), &flow, &dir, Path::new("parts")])?;
     }
     report::print("\n== diff\n");
     let mut page = clean(&flow);
     page.args(["diff", "--exact", "--html"]).arg(work.join("diff.html"));
     run_command(page.args(["wide", "changed"].map(|name| work.join(name))))?;
+    let (diff, changed) = (Path::new("diff"), work.join("changed"));
+    verify(&tools, &chromium, [&work, diff, &flow, &changed, diff])?;
+    Ok(Outcome::Passed)
+}
+
+/// Checks a page in the browser: where it is, its name, flow, the trace, and what is checked.
+fn verify(tools: &Path, chromium: &str, of: [&Path; 5]) -> Result<()> {
     let mut node = clean("node");
     node.env("NODE_PATH", tools.join("node_modules"));
-    node.arg("scripts/html/verify.cjs").arg(&chromium).arg(&work).arg("diff");
-    run_command(node.arg(&flow).arg(work.join("changed")).arg("diff"))?;
-    Ok(Outcome::Passed)
+    run_command(node.arg("scripts/html/verify.cjs").arg(chromium).args(of))
 }
 
 /// Returns the browser of this machine, or installs one.

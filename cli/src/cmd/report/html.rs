@@ -23,7 +23,7 @@ pub(super) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
         return Err(Failure::Usage(text));
     }
     let mut source = Source::open(&args.source)?;
-    source.choose_part(&args.part)?;
+    let request = source.choose_part_as_tree(&args.part)?;
     args.when.expect_in(&source.traces)?;
     source.expect_calls()?;
     let trace = source.only("name")?;
@@ -36,6 +36,9 @@ pub(super) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
     if let Some(text) = limits_text(chosen.limits()) {
         notes.push(Note::info(&text));
     }
+    if let Some((_, title)) = &request {
+        notes.push(Note::info(&format!("only {title}, with what it handed to other threads")));
+    }
     let (threads, tests) = (&args.part.threads.patterns, &args.part.tests.patterns);
     for (what, patterns) in [("threads", threads), ("tests", tests)] {
         if !patterns.is_empty() {
@@ -43,7 +46,8 @@ pub(super) fn run(args: &ReportArgs, out: &mut Out) -> Result<Status, Failure> {
             notes.push(Note::info(&format!("only the selected {what}: {patterns}")));
         }
     }
-    let (page, status) = page(trace, (&chosen, args.part.select()), args.weight.by, notes)?;
+    let selected = (&chosen, args.part.select());
+    let (page, status) = page(trace, selected, request, args.weight.by, notes)?;
     if let Some(path) = place.write(&page, out)?
         && args.view.open
     {

@@ -31,14 +31,7 @@ impl Opened {
     pub(super) fn open(path: PathBuf, args: &ViewArgs) -> Result<Self, Failure> {
         let format = Format::Text;
         let mut source = Source::open(&SourceArgs { dir: path, format })?;
-        // Of some threads of a request, each is a tree of its own.
-        let is_tree = args.part.threads.patterns.is_empty();
-        let mut part = args.part.clone();
-        if is_tree {
-            (part.request, part.context) = (None, None);
-        }
-        source.choose_part(&part)?;
-        let request = if is_tree { source.choose_request(&args.part, &mut ())? } else { None };
+        let request = source.choose_part_as_tree(&args.part)?;
         Ok(Self { source, request })
     }
 }

@@ -209,6 +209,11 @@ impl Gather {
         self.method(self.open.last()?.method)
     }
 
+    /// The number of the call of the innermost open frame.
+    pub(in crate::html) fn innermost_call(&self) -> Option<u64> {
+        Some(self.open.last()?.calls)
+    }
+
     /// The method with a number.
     fn method(&self, number: u32) -> Option<MethodId> {
         self.numbers.methods().get(usize::try_from(number).ok()?).copied()

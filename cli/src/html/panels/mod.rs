@@ -1,7 +1,7 @@
 //! What the page has beside charts: the tests that ran, the requests that were served, what threads handed to each other, and what
 //! all threads did in one order.
 
-mod handed;
+pub(super) mod handed;
 mod merged;
 pub(super) mod ran_tests;
 mod requests;
@@ -11,7 +11,7 @@ use flow_query::reading::{Listener, Selected};
 use flow_query::select::Select;
 use serde::Serialize;
 
-use self::handed::PageHandOvers;
+use self::handed::{HandedParts, PageHandOvers};
 use self::merged::PageMerged;
 use self::ran_tests::{PageTests, TestCalls};
 use self::requests::PageRequests;
@@ -40,17 +40,17 @@ impl Panels {
     pub(super) fn read(
         trace: &Trace,
         ((chosen, select), (names, labels), samples): Shown<'_>,
-        of_tests: TestCalls,
+        (of_tests, handed): (TestCalls, HandedParts),
         is_filtered: bool,
         listener: &mut impl Listener,
     ) -> Result<Self, Failure> {
         let tests = PageTests::read(trace, select, of_tests, listener);
         // Where calls are left out, they have other numbers.
-        let (requests, handed) = match is_filtered {
-            true => (PageRequests::default(), PageHandOvers::default()),
-            false => (PageRequests::read(trace, names, listener)?, PageHandOvers::read(trace)),
+        let requests = match is_filtered {
+            true => PageRequests::default(),
+            false => PageRequests::read(trace, names, listener)?,
         };
         let merged = PageMerged::read(trace, chosen, samples, (names, labels), !is_filtered);
-        Ok(Self { tests, requests, merged, handed })
+        Ok(Self { tests, requests, merged, handed: handed.finish() })
     }
 }

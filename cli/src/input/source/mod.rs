@@ -163,6 +163,22 @@ impl Source {
         Ok(selected?)
     }
 
+    /// Keeps what is selected. Returns the request, or the value of a context, that is to be shown as one tree, and how it is named.
+    pub(crate) fn choose_part_as_tree(
+        &mut self,
+        part: &PartArgs,
+    ) -> Result<Option<(Request, String)>, Failure> {
+        // Of some threads of a request, each is a tree of its own.
+        if !part.threads.patterns.is_empty() {
+            self.choose_part(part)?;
+            return Ok(None);
+        }
+        let mut without = part.clone();
+        (without.request, without.context) = (None, None);
+        self.choose_part(&without)?;
+        self.choose_request(part, &mut ())
+    }
+
     /// Keeps what belongs to the selected request, or value of a context, of the only trace. Returns the request and how it is
     /// named; `None` if nothing of this kind is selected.
     pub(crate) fn choose_request(

@@ -11,7 +11,6 @@ use flow_codec::read::Trace;
 
 use crate::analysis::HandOvers;
 use crate::open::{ContextSpans, LinkedValue, Links, hand_overs_if_recorded, read_contexts};
-use crate::select::CallPlace;
 
 /// What the calls of each thread hand over, and what they run of that.
 #[derive(Debug, Default)]
@@ -67,26 +66,6 @@ impl HandedCalls {
             taken.sort_by_key(|part| (part.calls.start, Reverse(part.calls.end), part.number));
         }
         handed
-    }
-
-    /// Returns the call of each hand-over and the first call that runs it elsewhere, each with its thread, in the order of the former.
-    #[must_use]
-    pub fn pairs(&self) -> Vec<[CallPlace; 2]> {
-        let mut given: HashMap<u64, CallPlace> = HashMap::new();
-        for (thread, of_thread) in &self.0 {
-            let calls = of_thread.given.iter();
-            given.extend(calls.map(|(call, number)| (*number, CallPlace::new(*thread, *call))));
-        }
-        let mut pairs = Vec::new();
-        for (thread, of_thread) in &self.0 {
-            let taken = of_thread.taken.iter().filter(|part| part.is_elsewhere);
-            let pair = |part: &HandedPart| {
-                Some([*given.get(&part.number)?, CallPlace::new(*thread, part.calls.start)])
-            };
-            pairs.extend(taken.filter_map(pair));
-        }
-        pairs.sort_unstable_by_key(|pair| pair.map(|call| (call.thread(), call.number())));
-        pairs
     }
 
     /// Returns whether nothing is handed over.

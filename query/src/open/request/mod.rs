@@ -160,6 +160,17 @@ impl Request {
         Ok(Self { parts })
     }
 
+    /// All that the threads of a trace did, as one tree: what nothing handed over first. Without parts if it was not recorded what
+    /// threads hand to each other, or if they handed over nothing.
+    #[must_use]
+    pub fn of_all(trace: &Trace, listener: &mut impl Listener) -> Self {
+        let hand_overs = hand_overs_if_recorded(trace, listener);
+        let hand_overs = hand_overs.map_or_else(|_| HandOvers::default(), |(read, _)| read);
+        let parts = parts_in(trace, &hand_overs, Links::of(&hand_overs).all_parts(), None);
+        let is_handed = parts.iter().any(|part| part.given.is_some());
+        Self { parts: if is_handed { parts } else { Vec::new() } }
+    }
+
     /// What belongs to it: its own part first, each other one after that of the call that handed it over.
     #[must_use]
     pub fn parts(&self) -> &[RequestPart] {
@@ -219,6 +230,20 @@ impl RequestPart {
         self.file.only("", &self.ranges)
     }
 
+    /// The thread.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn thread(&self) -> ThreadId {
+        self.file.id()
+    }
+
+    /// The events, in order: those of each range, without those of parts inside it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn ranges(&self) -> &[Range<Position>] {
+        &self.ranges
+    }
+
     /// The thread, by its id and name.
     #[must_use]
     pub fn thread_title(&self, trace: &Trace) -> String {
@@ -271,18 +296,19 @@ mod tests {
         let found = found(threads);
         let at = |offset: u64| Position::before(Offset::new(offset));
         let events = [(ThreadId::new(thread), at(range.start)..at(range.end))];
-        let shown = |LinkedPart { thread, ranges, .. }| {
-            let ranges: Vec<_> = ranges
-                .into_iter()
-                .map(|range| {
-                    let end = range.end.offset.get();
-                    let end = if end == u64::MAX { "end".to_owned() } else { end.to_string() };
-                    format!("{}..{end}", range.start.offset)
-                })
-                .collect();
-            format!("{thread}: {}", ranges.join(" "))
-        };
-        Links::of(&found).parts_of(&events, others).into_iter().map(shown).collect()
+        Links::of(&found).parts_of(&events, others).into_iter().map(shown_part).collect()
+    }
+
+    fn shown_part(LinkedPart { thread, ranges, .. }: LinkedPart<'_>) -> String {
+        let ranges: Vec<_> = ranges
+            .into_iter()
+            .map(|range| {
+                let end = range.end.offset.get();
+                let end = if end == u64::MAX { "end".to_owned() } else { end.to_string() };
+                format!("{}..{end}", range.start.offset)
+            })
+            .collect();
+        format!("{thread}: {}", ranges.join(" "))
     }
 
     #[test]
@@ -343,6 +369,26 @@ mod tests {
         let threads = ["mG5)T6m))m))", "mG6)T5m)))"];
         assert_eq!(parts(&threads, (1, 0..12)), ["1: 0..4 8..12", "2: 4..8"]);
         assert_eq!(parts(&threads, (2, 0..9)), ["2: 0..4 8..9", "1: 4..8"]);
+    }
+
+    /// All parts, as their threads and ranges, and whether each was handed over.
+    fn all(threads: &[&str]) -> Vec<String> {
+        let found = found(threads);
+        let shown = |part: LinkedPart<'_>| {
+            let is_handed = matches!(part.of, PartOf::Section(..));
+            format!("{}{}", if is_handed { "⇢ " } else { "" }, shown_part(part))
+        };
+        Links::of(&found).all_parts().into_iter().map(shown).collect()
+    }
+
+    #[test]
+    fn all_events_of_all_threads_are_in_one_part_each() {
+        // The first thread starts the second one and gives it a task, and the third one does something of its own.
+        let threads = ["mS2G5)))", "mB5)m)E5)m))", "mm))"];
+        assert_eq!(all(&threads), ["1: 0..end", "3: 0..end", "⇢ 2: 3..6", "⇢ 2: 0..3 6..end"]);
+        // Two tasks that hand over each other, which cannot be.
+        let circle = all(&["T5G6)m))", "T6G5)m))"]);
+        assert_eq!(circle, ["1: 7..end", "2: 7..end", "1: 0..7", "⇢ 2: 0..7"]);
     }
 
     #[test]

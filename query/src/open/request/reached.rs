@@ -57,6 +57,7 @@ pub(crate) struct LinkedValue<'s, 'l> {
 }
 
 /// The sections that follow from some events.
+#[derive(Default)]
 pub(super) struct Reached {
     /// All of them, each after that of its give.
     all: Vec<usize>,
@@ -139,18 +140,10 @@ impl<'a> Links<'a> {
 
     /// The sections that follow from some events.
     fn reached_from(&self, events: &[InThread], others: OtherValues<'_>) -> Reached {
-        let (mut all, mut reached, mut needed) = (Vec::new(), HashSet::new(), HashSet::new());
-        let mut next: Vec<usize> = events.iter().flat_map(|events| self.gives_in(events)).collect();
-        next.reverse();
-        while let Some(give) = next.pop() {
-            for section in self.of_gives.get(&give).into_iter().flatten() {
-                if reached.insert(*section) {
-                    all.push(*section);
-                    let gives = self.of_owners.get(section).into_iter().flatten().rev();
-                    next.extend(gives.filter(|give| !self.is_of_others(**give, others)));
-                }
-            }
-        }
+        let mut reached = Reached::default();
+        let gives = events.iter().flat_map(|events| self.gives_in(events)).collect();
+        self.follow(gives, others, &mut reached);
+        let Reached { all, needed, .. } = &mut reached;
         for number in all.iter().rev() {
             let gives = self.of_owners.get(number).into_iter().flatten();
             let mut given = gives.filter_map(|give| self.of_gives.get(give)).flatten();
@@ -159,7 +152,22 @@ impl<'a> Links<'a> {
                 needed.insert(*number);
             }
         }
-        Reached { all, needed, reached }
+        reached
+    }
+
+    /// Adds the sections that follow from some gives, in order.
+    fn follow(&self, gives: Vec<usize>, others: OtherValues<'_>, reached: &mut Reached) {
+        let mut next = gives;
+        next.reverse();
+        while let Some(give) = next.pop() {
+            for section in self.of_gives.get(&give).into_iter().flatten() {
+                if reached.reached.insert(*section) {
+                    reached.all.push(*section);
+                    let gives = self.of_owners.get(section).into_iter().flatten().rev();
+                    next.extend(gives.filter(|give| !self.is_of_others(**give, others)));
+                }
+            }
+        }
     }
 
     /// Each wanted value of a context with what belongs to it, by key and value.
@@ -192,24 +200,51 @@ impl<'a> Links<'a> {
             ranges: without(&events.1, &self.others_in(events, None)),
             of: PartOf::Events(number),
         });
-        let sections = self.hand_overs.sections();
-        let sections = reached.parts().filter_map(|number| Some((number, sections.get(number)?)));
-        let handed = sections.map(|(number, section)| {
-            let events = (section.thread, section.range.clone());
-            let mut not_in_it = self.others_in(&events, Some(number));
-            let of_values = others.in_range(section.thread, &section.range);
-            not_in_it.extend(of_values.map(|span| (span.range.clone(), span.calls.clone())));
-            not_in_it.sort_by_key(|(range, _)| range.start);
-            let calls = calls_without(&section.numbers, &not_in_it);
-            LinkedPart {
-                thread: section.thread,
-                ranges: without(&section.range, &not_in_it),
-                of: PartOf::Section(section, calls),
-            }
-        });
+        let handed = reached.parts().filter_map(|number| self.part_of(number, others));
         let mut parts: Vec<_> = own.chain(handed).collect();
         parts.retain(|part| !part.ranges.is_empty());
         parts
+    }
+
+    /// All events of all threads as parts: those that nothing handed over, then what follows, each part after that of the call that
+    /// handed it over.
+    pub(super) fn all_parts(&self) -> Vec<LinkedPart<'a>> {
+        let sections = self.hand_overs.sections();
+        let owners = (0..sections.len()).filter(|number| self.is_elsewhere(*number));
+        let is_given = |number: &usize| sections.get(*number).is_some_and(|of| of.give.is_some());
+        let (given, own): (Vec<_>, Vec<_>) = owners.partition(is_given);
+        let (mut reached, mut first) = (Reached::default(), Vec::new());
+        // What only parts of its own lead to, because links are guessed, is handed over by nothing.
+        for number in own.into_iter().chain(given) {
+            if reached.reached.insert(number) {
+                first.push(number);
+                let gives = self.of_owners.get(&number).cloned().unwrap_or_default();
+                self.follow(gives, OtherValues::NONE, &mut reached);
+            }
+        }
+        let part = |number| self.part_of(number, OtherValues::NONE);
+        let own = first.into_iter().enumerate().filter_map(|(at, number)| {
+            Some(LinkedPart { of: PartOf::Events(at), ..part(number)? })
+        });
+        let mut parts: Vec<_> = own.chain(reached.all.into_iter().filter_map(part)).collect();
+        parts.retain(|part| !part.ranges.is_empty());
+        parts
+    }
+
+    /// A section as a part, without what was handed over from elsewhere in it.
+    fn part_of(&self, number: usize, others: OtherValues<'_>) -> Option<LinkedPart<'a>> {
+        let section = self.hand_overs.sections().get(number)?;
+        let events = (section.thread, section.range.clone());
+        let mut not_in_it = self.others_in(&events, Some(number));
+        let of_values = others.in_range(section.thread, &section.range);
+        not_in_it.extend(of_values.map(|span| (span.range.clone(), span.calls.clone())));
+        not_in_it.sort_by_key(|(range, _)| range.start);
+        let calls = calls_without(&section.numbers, &not_in_it);
+        Some(LinkedPart {
+            thread: section.thread,
+            ranges: without(&section.range, &not_in_it),
+            of: PartOf::Section(section, calls),
+        })
     }
 
     /// Returns whether events begin in a section that is reached.

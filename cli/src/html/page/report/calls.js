@@ -4,7 +4,7 @@
 function callsOf(shapes, place) {
   const { shape } = data.threads[place];
   const { first, callee, times } = shapes;
-  return { callee, times, from: first[shape], to: first[shape + 1], number: 0, depth: 0, thread: place };
+  return { callee, times, from: first[shape], to: first[shape + 1], number: 0, depth: 0, place };
 }
 
 // Why the calls of a thread cannot be unfolded.
@@ -15,16 +15,18 @@ function whyNoCalls({ id, no_shape: why }) {
 
 // What is known about a row, as lines. `occurrences` is how many calls of the thread did the same.
 function describeCall(tree, row, occurrences, buttons, links) {
-  const { shapes, thread } = tree;
+  const { shapes } = tree;
+  const thread = data.threads[row.place];
   if (row.isGroup) return [element("div", {}, `${plural(row.all, "call")} of libraries, which call nothing of the application's own code`)];
-  const name = element("b", {}, ...tree.nameOf(row.shape));
+  const name = element("b", {}, ...tree.nameOf(row.shape, row.part));
   if (!shapes.isCall(row.shape)) return [element("div", {}, name)];
-  const { values, exception } = tree.textsOf(row.number);
+  const { values, exception } = tree.textsOf(row);
   const outcome = outcomeText(shapes.outcome[row.shape], exception);
-  const facts = [`call ${grouped(row.number)} of the thread`, `depth ${grouped(row.depth)}`, `${plural(row.calls, "call")} in it, itself included`, outcome, ...timesOf(tree, row)];
+  const of = row.place === tree.thread ? "the thread" : threadTitle(thread);
+  const facts = [`call ${grouped(row.number)} of ${of}`, `depth ${grouped(row.depth)}`, `${plural(row.calls, "call")} in it, itself included`, outcome, ...timesOf(tree, row), ...describePart(tree, row)];
   const same = occurrences > 1 ? `${grouped(occurrences)} calls of the thread did the same` : "no other call of the thread did the same";
   const run = row.times > 1 ? `; number ${grouped(row.at + 1)} of ${grouped(row.times)} consecutive ones` : "";
-  const range = data.is_filtered ? [] : [replayCommand(data.threads[thread], row.number, row.calls)];
+  const range = data.is_filtered ? [] : [replayCommand(thread, row.number, row.calls)];
   return [
     element("div", {}, name),
     ...codeOf(values).map((line) => element("div", {}, line)),
@@ -35,41 +37,43 @@ function describeCall(tree, row, occurrences, buttons, links) {
   ];
 }
 
-// What calls handed to other threads, and who handed it to them: by thread and call the places of the other calls.
-function readHanded({ calls }) {
-  const [to, from] = [new Map(), new Map()];
-  const add = (map, thread, number, other) => {
-    const key = `${thread}:${number}`;
-    map.set(key, [...(map.get(key) ?? []), other]);
+// The hand-overs of a call as links: `go` shows a call. `has` says which of the two are wanted.
+function handedLinks(parts, { place, number }, go, has = { to: true, from: true }) {
+  const link = (sign, title, other) => {
+    const onclick = (event) => {
+      // The row that it is in is not chosen.
+      event.stopPropagation();
+      go(other.place, other.number);
+    };
+    const text = `${sign} ${threadTitle(data.threads[other.place])}`;
+    return element("button", { type: "button", class: "link handed", title, tabindex: "-1", onclick }, text);
   };
-  for (let at = 0; at < calls.length; at += 4) {
-    const [giver, given, taker, taken] = calls.slice(at, at + 4);
-    if (placeOfThread(giver) < 0 || placeOfThread(taker) < 0) continue;
-    add(to, giver, given, { place: placeOfThread(taker), number: taken });
-    add(from, taker, taken, { place: placeOfThread(giver), number: given });
-  }
-  return { to, from };
+  const given = has.to ? parts.givenBy(place, number).filter((part) => part.ranges.length) : [];
+  const part = has.from ? parts.partOf(place, number) : undefined;
+  const isTaken = part?.giver && part.ranges[0][0] === number;
+  return [
+    ...given.map((part) => link("⇢", "What it handed to another thread", { place: part.place, number: part.ranges[0][0] })),
+    ...(isTaken ? [link("⇠", "The call that handed it over", part.giver)] : []),
+  ];
 }
 
-// The hand-overs of a call as links: `go` shows a call.
-function handedLinks({ to, from }, place, number, go) {
-  const key = `${data.threads[place].id}:${number}`;
-  const links = (sign, title, calls = []) =>
-    calls.map((other) => {
-      const onclick = (event) => {
-        // The row that it is in is not chosen.
-        event.stopPropagation();
-        go(other.place, other.number);
-      };
-      const text = `${sign} ${threadTitle(data.threads[other.place])}`;
-      return element("button", { type: "button", class: "link handed", title, tabindex: "-1", onclick }, text);
-    });
-  return [...links("⇢", "What it handed to another thread", to.get(key)), ...links("⇠", "The call that handed it over", from.get(key))];
+// Who handed over the part of a row, and how long before.
+function describePart(tree, { part: number }) {
+  const { giver, isGuessed, place, ranges } = tree.parts?.all[number] ?? {};
+  if (!giver) return [];
+  const when = ({ place, number }) => tree.shapes.when(place, 2 * number - tree.pathTo(tree.wholeOf(place), number).at(-1).depth);
+  const [given, taken] = ranges.length ? [when(giver), when({ place, number: ranges[0][0] })] : [];
+  const isKnown = given?.estimate !== undefined && taken?.estimate !== undefined;
+  const later = isKnown ? bounded(Math.max(0, taken.from - given.by), taken.by - given.from) : "";
+  return [
+    `handed over by call ${grouped(giver.number)} of ${threadTitle(data.threads[giver.place])}${later ? `, began ${later} later` : ""}`,
+    isGuessed ? "a guess: another call may have handed it over" : "",
+  ];
 }
 
 // When a call began, and how long it took, as far as it is known.
 function timesOf(tree, row) {
-  const span = tree.span(row.number, row.depth, row.calls);
+  const span = tree.span(row, row.number, row.calls);
   if (!span) return [];
   const { estimate, from, by } = span.start;
   const step = Math.max(1, by - from);

@@ -6,9 +6,20 @@ let onlyOwn = hasLibraries;
 const charts = new Map();
 const chart = new Chart(byId("canvas"));
 const tree = new Tree(byId("tree"), onCall);
-tree.textsOf = (number) => callTexts(textsOf(data.threads[tree.thread]), number);
-const handed = readHanded(data.handed);
-tree.linksOf = (row) => (row.isGroup ? [] : handedLinks(handed, tree.thread, row.number, unfold));
+tree.textsOf = ({ place, number }) => callTexts(textsOf(data.threads[place]), number);
+const parts = new Parts(data.handed);
+// Whether calls are shown thread by thread, without what they handed to others below them.
+let isPerThread = false;
+const isOneTree = () => parts.isTree && !isPerThread;
+// In one tree, what was handed over is below the call that did.
+tree.linksOf = (row) => (row.isGroup || tree.shapes.method[row.shape] === ABSENT ? [] : handedLinks(parts, row, goTo, { to: !tree.parts, from: row.part === undefined }));
+tree.threadOf = ({ part, place, number }) => {
+  if (part === undefined) return [];
+  const { giver, isGuessed } = parts.all[part];
+  const attributes = { type: "button", class: "link thread", title: "All calls of this thread", tabindex: "-1" };
+  if (place >= 0) attributes.onclick = (event) => (event.stopPropagation(), unfold(place, number));
+  return [element("button", attributes, `${giver ? "⇢ " : ""}${parts.titleOf(part)}${isGuessed ? ", a guess" : ""}`)];
+};
 // The thread whose calls are drawn, and how. All threads together have a flame graph only.
 let thread = ALL_THREADS;
 let view = "timeline";
@@ -63,8 +74,8 @@ async function loadBounds() {
   showMarks();
 }
 
-// Shows the chosen thread; in a tree, unfolds the call with this number.
-function showChart(number) {
+// Shows the chosen thread; in a tree, unfolds a call: `{ place, number }`.
+function showChart(call) {
   threads.choose(thread);
   for (const tab of tabs) {
     const isShown = tab.id === `tab-${view}`;
@@ -77,7 +88,8 @@ function showChart(number) {
   chart.canvas.hidden = byId("zoom").hidden = byId("legend").hidden = is("calls") || isPanel();
   tree.box.hidden = !is("calls");
   byId("tip").hidden = true;
-  if (is("calls")) return void showTree(number);
+  byId("per-thread").hidden = !is("calls") || !parts.isTree;
+  if (is("calls")) return void showTree(call);
   if (isPanel()) return showPanel();
   const isFlame = is("flame");
   const boxes = boxesOf(thread, isFlame);
@@ -99,33 +111,46 @@ function showPanel() {
   showMarks();
 }
 
-// Shows the calls of a thread as a tree, and unfolds one of them.
-async function showTree(number) {
+// What the tree of calls shows.
+function treeCaption(of) {
+  const below = isOneTree() ? ", with what they handed to other threads below" : "";
+  if (of) return `${threadTitle(of)}: all ${plural(of.calls, "call")}, to unfold${below}`;
+  const more = parts.more ? `; ${plural(parts.more, "further part")} of threads left out` : "";
+  return `${parts.title ?? "all threads"}: one tree, to unfold${more}`;
+}
+
+// Shows the calls of a thread as a tree, or those of all threads, and unfolds one of them.
+async function showTree(call) {
   const place = thread;
   const of = data.threads[place];
-  byId("what").textContent = of ? `${threadTitle(of)}: all ${plural(of.calls, "call")}, to unfold` : "";
+  byId("what").textContent = treeCaption(of);
   byId("range").textContent = "";
   threads.show(null);
   link.follow();
-  if (of?.shape === undefined || !of.calls) {
-    tree.thread = undefined;
+  if (place !== ALL_THREADS && (of?.shape === undefined || !of.calls)) {
+    tree.key = undefined;
     tree.showNote(of?.calls ? whyNoCalls(of) : "There are no calls.");
     byId("status").replaceChildren();
     return showMarks();
   }
-  if (tree.thread !== place) tree.showNote("Reading the calls …");
+  const key = `${place} ${isPerThread}`;
+  if (tree.key !== key) tree.showNote("Reading the calls …");
   let shapes;
   try {
     shapes = await loadShapes();
   } catch (error) {
     return tree.showNote(`This browser cannot read the calls: ${error.message}`);
   }
-  if (!is("calls") || thread !== place) return;
+  if (!is("calls") || thread !== place || key !== `${place} ${isPerThread}`) return;
   // The calls have names of further methods.
   if (chart.found && chart.found.length < methods.length) find(input.value);
-  if (tree.thread !== place || !tree.root) tree.show(shapes, callsOf(shapes, place));
+  if (tree.key !== key || !tree.root) {
+    tree.parts = isOneTree() ? parts : null;
+    tree.show(shapes, tree.parts?.treeOf(shapes, place) ?? callsOf(shapes, place));
+    tree.key = key;
+  }
   showMarks();
-  if (number === undefined || !tree.reveal(number)) onCall(tree.selected && tree.rowOf(tree.selected));
+  if (!call || !tree.reveal(call.number, call.place)) onCall(tree.selected && tree.rowOf(tree.selected));
   tree.box.dataset.thread = place;
 }
 
@@ -134,35 +159,42 @@ function onCall(row) {
   link.follow();
   if (!row) return byId("status").replaceChildren(faint("Click a call, or focus the tree and press an arrow key."));
   const { shapes } = tree;
+  const { place } = row;
   if (shapes.isCall(row.shape) && !row.isGroup && shapes.method[row.shape] < unnamed) table.choose(shapes.method[row.shape]);
   // The calls that did the same, to be stepped through.
   if (tree.sameAs !== row.shape) Object.assign(tree, { sameAs: row.shape, same: shapes.sums((shape) => shape === row.shape) });
-  const occurrences = tree.same[data.threads[thread].shape];
+  const shape = data.threads[place]?.shape;
+  const occurrences = tree.same[shape];
   const button = (text, onclick) => element("button", { type: "button", class: "link", onclick }, text);
   const go = (by) => {
-    const same = nextWanted(shapes, tree.same, thread, row.number, by);
-    if (same) unfold(same.place, same.number);
+    const same = nextWanted(shapes, tree.same, place, row.number, by);
+    if (same) goTo(same.place, same.number);
   };
   const buttons = [];
   const isFound = tree.sums && shapes.isCall(row.shape) && tree.found[shapes.method[row.shape]] === 1;
   if (isFound && !row.isGroup) {
-    const { shape } = data.threads[thread];
     const rank = shapes.wantedBefore(tree.sums, shape, row.number) + 1;
     buttons.push(`match ${grouped(rank)} of ${grouped(tree.sums[shape])} in this thread `);
   }
   if (occurrences > 1) buttons.push(button("‹ previous", () => go(-1)), button("next ›", () => go(1)));
-  if (data.threads[thread].boxes) buttons.push(button("Show in the timeline", () => showInTimeline(row.number)));
-  byId("status").replaceChildren(...describeCall(tree, row, occurrences, buttons, tree.linksOf(row)));
+  if (data.threads[place]?.boxes) buttons.push(button("Show in the timeline", () => showInTimeline(place, row.number)));
+  const links = shapes.isCall(row.shape) && !row.isGroup ? handedLinks(parts, row, goTo) : [];
+  byId("status").replaceChildren(...describeCall(tree, row, occurrences, buttons, links));
 }
 
 // Unfolds a call of a thread.
 function unfold(place, number) {
   link.step();
   [thread, view] = [place, "calls"];
-  showChart(number);
+  showChart({ place, number });
+}
+// The same in the tree that is shown, if that has the call.
+function goTo(place, number) {
+  if (!is("calls") || !tree.reveal(number, place)) unfold(place, number);
 }
 
-function showInTimeline(number) {
+function showInTimeline(place, number) {
+  thread = place;
   chooseChart("timeline");
   const box = boxOfCall(chart.boxes, number);
   if (box < 0) return;
@@ -214,7 +246,7 @@ function unfoldButton(box) {
 function chooseThread(place) {
   link.step();
   thread = place;
-  if (place === ALL_THREADS) view = "flame";
+  if (place === ALL_THREADS) view = is("calls") && isOneTree() ? "calls" : "flame";
   else if (isPanel()) view = "calls";
   // The range in view stays, unless it would show nothing.
   if (range && place !== ALL_THREADS && isIdle(place, range)) range = activeRange(place);
@@ -247,8 +279,14 @@ function showOwn(only) {
 function chooseChart(shown) {
   link.step();
   view = shown;
-  if ((is("timeline") || is("calls")) && thread === ALL_THREADS) thread = 0;
+  if ((is("timeline") || (is("calls") && !isOneTree())) && thread === ALL_THREADS) thread = 0;
   showChart();
+}
+
+// Shows calls thread by thread, or as one tree.
+function showPerThread(is) {
+  isPerThread = is;
+  byId("per-thread").setAttribute("aria-pressed", String(is));
 }
 
 function chooseMethod(place) {
@@ -268,7 +306,7 @@ function wanted() {
 function showMarks() {
   const found = wanted();
   const numbers = callsFound?.get(thread) ?? (callsFound ? [] : null);
-  tree.search(found, numbers);
+  tree.search(found, callsFound);
   chart.numbers = numbers && new Set(numbers);
   const isFound = Boolean(callsFound) || (found?.includes(1) ?? false);
   byId("previous").disabled = byId("next").disabled = !isFound;
@@ -337,7 +375,8 @@ function state() {
   const { selected, boxes } = chart;
   const isTimeline = is("timeline");
   const isCall = selected >= 0 && isTimeline;
-  const number = is("calls") && tree.selected ? tree.rowOf(tree.selected).number : undefined;
+  const row = is("calls") && tree.selected ? tree.rowOf(tree.selected) : null;
+  const number = row && row.place !== thread ? `${threadKey(row.place)}:${row.number}` : row?.number;
   return {
     thread: threadKey(thread),
     chart: isTimeline ? undefined : view,
@@ -345,6 +384,7 @@ function state() {
     to: range && isTimeline ? Math.round(range.to) : undefined,
     call: isCall ? `${boxes.before[selected]}.${boxes.depth[selected]}` : number,
     own: hasLibraries && !onlyOwn ? 0 : undefined,
+    tree: isPerThread ? "thread" : undefined,
     search: input.value,
     method: chart.chosen === NO_METHOD ? undefined : methodKey(methods[chart.chosen]),
   };
@@ -352,17 +392,23 @@ function state() {
 
 // Shows what an address says. Without one, the page opens where the application is: with the busiest thread, and the
 // time in which it was active.
-function apply({ thread: key, chart: kind, from, to, call, own, search: text = "", method = "" }) {
+function apply({ thread: key, chart: kind, from, to, call, own, tree: how, search: text = "", method = "" }) {
   showOwn(own !== "0");
+  showPerThread(how === "thread");
   const busiest = data.threads.findIndex((thread) => thread.boxes);
-  thread = threadAt(key) ?? busiest;
-  view = tabs.some((tab) => tab.id === `tab-${kind}` && !tab.hidden) ? kind : "timeline";
-  if (thread === ALL_THREADS && !isPanel()) view = "flame";
+  // A request is shown as its tree.
+  const isRequest = key === undefined && parts.title !== null;
+  thread = threadAt(key) ?? (isRequest && isOneTree() ? ALL_THREADS : busiest);
+  view = tabs.some((tab) => tab.id === `tab-${kind}` && !tab.hidden) ? kind : isRequest ? "calls" : "timeline";
+  if (thread === ALL_THREADS && !isPanel() && !(is("calls") && isOneTree())) view = "flame";
   const times = [Number(from), Number(to)];
   if (key === undefined) range = activeRange(thread);
   else range = times[0] < times[1] ? { from: times[0], to: times[1] } : null;
-  const [before, depth] = (call ?? "").split(".").map(Number);
-  showChart(call && Number.isFinite(before) ? before : undefined);
+  // A call of another thread has that before its number.
+  const [, other, rest] = /^(?:(.*):)?(.*)$/.exec(call ?? "");
+  const [before, depth] = rest.split(".").map(Number);
+  const of = { place: threadAt(other) ?? thread, number: before };
+  showChart(rest && Number.isFinite(before) ? of : undefined);
   chart.chosen = methodAt(method);
   input.value = text;
   find(text);
@@ -379,19 +425,20 @@ function apply({ thread: key, chart: kind, from, to, call, own, search: text = "
 function stepInTree(by) {
   const { sums, shapes, selected } = tree;
   if (!sums) return;
-  const next = nextWanted(shapes, sums, thread, selected ? tree.rowOf(selected).number : undefined, by);
-  if (next && next.place !== thread) unfold(next.place, next.number);
-  else if (next) tree.reveal(next.number);
+  const { place = thread, number } = selected ? tree.rowOf(selected) : {};
+  const next = nextWanted(shapes, sums, place, number, by);
+  if (next) goTo(next.place, next.number);
 }
 
 // Shows the next call with a value that is searched for, or the one before, in any thread.
 function stepInValues(by) {
   const { selected, boxes } = chart;
-  const row = is("calls") && tree.selected ? tree.rowOf(tree.selected).number : undefined;
-  const next = nextWith(callsFound, thread, is("timeline") && selected >= 0 ? boxes.before[selected] : row, by);
+  const row = is("calls") && tree.selected ? tree.rowOf(tree.selected) : { place: thread };
+  const number = is("timeline") && selected >= 0 ? boxes.before[selected] : row.number;
+  const next = nextWith(callsFound, row.place, number, by);
   const box = is("timeline") && next.place === thread ? boxOfCall(boxes, next.number) : -1;
   // A call without a box of its own is in the tree.
-  if (box < 0 || boxes.isMore[box] || !boxes.width[box] || boxes.before[box] !== next.number) return unfold(next.place, next.number);
+  if (box < 0 || boxes.isMore[box] || !boxes.width[box] || boxes.before[box] !== next.number) return goTo(next.place, next.number);
   chart.select(box);
   chart.enlarge(box);
 }
@@ -431,7 +478,7 @@ function chooseTest({ name, thread: id, within }) {
   if (place < 0) return;
   const mark = data.threads[place].marks?.find((mark) => mark.text === name && mark.end > mark.at);
   if (mark && isTime) range = { from: mark.at - (mark.end - mark.at) / 50, to: mark.end + (mark.end - mark.at) / 50 };
-  const isOf = ({ number }) => within && tree.thread === place && number >= within[0] && number < within[1];
+  const isOf = ({ place: of, number }) => within && of === place && number >= within[0] && number < within[1];
   tree.markOf = (row) => (isOf(row) ? "chosen" : "");
   if (within && data.threads[place].shape !== undefined) return unfold(place, within[0]);
   link.step();
@@ -486,6 +533,13 @@ byId("own").addEventListener("click", () => {
   link.step();
   showOwn(!onlyOwn);
   showChart();
+});
+byId("per-thread").addEventListener("click", () => {
+  link.step();
+  const row = tree.selected && tree.rowOf(tree.selected);
+  showPerThread(!isPerThread);
+  if (isPerThread && thread === ALL_THREADS) thread = Math.max(0, row?.place ?? 0);
+  showChart(row?.place >= 0 ? { place: row.place, number: row.number } : undefined);
 });
 const link = new Link(state, apply);
 apply(link.read());

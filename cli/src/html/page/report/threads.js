@@ -155,7 +155,7 @@ class ThreadList {
     }
     if (row.place === ALL_THREADS) {
       const count = plural(data.threads.length + data.more_threads.threads, "thread");
-      return this.row({ name: "All threads", sub: "flame graph", title: count, place: ALL_THREADS });
+      return this.row({ name: "All threads", sub: parts.isTree ? "tree, flame graph" : "flame graph", title: count, place: ALL_THREADS });
     }
     const thread = data.threads[row.place];
     const facts = [

@@ -7,6 +7,8 @@ const NO_CALL = 3;
 // What has this in place of its method is no call.
 const GAP = 0;
 const PAUSE = 1;
+// Calls that the page does not have: the number of shapes, as one more shape.
+const ABSENT = 2;
 
 // Reads numbers, seven bits in each byte, the lowest first.
 class NumberReader {
@@ -60,15 +62,16 @@ class Shapes {
     this.names = JSON.parse(reader.text(reader.next()));
     const [count, runs] = [reader.next(), reader.next()];
     this.count = count;
-    this.method = new Int32Array(count);
-    this.outcome = new Uint8Array(count);
+    this.method = new Int32Array(count + 1).fill(ABSENT);
+    this.outcome = new Uint8Array(count + 1).fill(NO_CALL);
     for (let shape = 0; shape < count; shape++) {
       const head = reader.next();
       this.outcome[shape] = head % 4;
       this.method[shape] = Math.floor(head / 4);
     }
     // The runs of a shape are those from `first` of it to that of the next shape.
-    this.first = new Uint32Array(count + 1);
+    this.first = new Uint32Array(count + 2).fill(runs);
+    this.first[0] = 0;
     for (let shape = 0; shape < count; shape++) this.first[shape + 1] = this.first[shape] + reader.next();
     this.callee = reader.fill(new Uint32Array(runs));
     for (let shape = 0; shape < count; shape++)
@@ -78,6 +81,18 @@ class Shapes {
     // The calls in a call of a shape, itself included.
     this.calls = this.sums((shape) => this.isCall(shape));
     this.instants = new Map(threads.map((place) => [place, readInstants(reader)]));
+    this.sumsBefore = new Map();
+  }
+
+  // How many calls are before each run of a shape, and in all of them.
+  before(shape) {
+    if (!this.sumsBefore.has(shape)) {
+      const from = this.first[shape];
+      const before = new Float64Array(this.first[shape + 1] - from + 1);
+      for (let at = 0; at < before.length - 1; at++) before[at + 1] = before[at] + this.calls[this.callee[from + at]] * this.times[from + at];
+      this.sumsBefore.set(shape, before);
+    }
+    return this.sumsBefore.get(shape);
   }
 
   isCall(shape) {
@@ -86,7 +101,7 @@ class Shapes {
 
   // For each shape, how many of the calls in it are wanted, itself included. Callees come before their callers.
   sums(isWanted) {
-    const sums = new Float64Array(this.count);
+    const sums = new Float64Array(this.count + 1);
     for (let shape = 0; shape < this.count; shape++) {
       let sum = isWanted(shape) ? 1 : 0;
       for (let run = this.first[shape]; run < this.first[shape + 1]; run++) sum += sums[this.callee[run]] * this.times[run];

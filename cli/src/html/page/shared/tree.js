@@ -16,9 +16,9 @@ const LEVELS = 2000;
 
 // What is unfolded: a call, or consecutive calls of libraries, or all that are outermost.
 class Unfolded {
-  // `runs` is where its rows come from: those from `from` to `to` of `callee` and `times`.
-  constructor(parent, entry, runs, from, to, depth) {
-    Object.assign(this, { parent, entry, runs, from, to, depth });
+  // `runs` is where its rows come from: those from `from` to `to` of `callee` and `times`; with a `number` for each, see `Rows`.
+  constructor(parent, entry, runs, from, to, { place, depth }) {
+    Object.assign(this, { parent, entry, runs, from, to, place, depth });
     // Of consecutive calls, which one is unfolded.
     this.at = 0;
     // The rows below its own.
@@ -38,6 +38,10 @@ class Unfolded {
     if (!this.starts) return [this.from + entry, this.from + entry + 1];
     return [this.starts[entry], this.starts[entry + 1] ?? this.to];
   }
+  // The place of the thread of a run, its depth there and its part, and how many of the calls in it belong to the tree, if not all.
+  of(run) {
+    return { place: this.place, depth: this.depth, ...this.runs.other?.get(run) };
+  }
 }
 
 class Tree {
@@ -52,14 +56,17 @@ class Tree {
     // 1 for each method that is searched for; how many of their calls are in each shape.
     this.found = null;
     this.sums = null;
-    // Or the numbers of the calls that are searched for, in order; null for none.
+    // Or the numbers of the calls that are searched for, in order, by the place of their thread; null for none.
     this.numbers = null;
     // Whether packages are left out.
     this.isNarrow = false;
     // The values of the call with this number, and the exception that ended it, as far as they are known.
     this.textsOf = () => ({});
-    // Links from a row to calls of other threads.
+    // What threads handed to each other, if that is to be shown as one tree; null for the calls of one thread only.
+    this.parts = null;
+    // Links from a row to calls of other threads; and from one that was handed over to all calls of its thread.
     this.linksOf = () => [];
+    this.threadOf = () => [];
     // A class for the row with a call number, if it has one.
     this.markOf = () => "";
     this.top = 0;
@@ -68,24 +75,24 @@ class Tree {
     this.listen();
   }
 
-  // Shows calls: `runs` of shapes, the first of which has this number and depth. `thread` is the place of the thread.
-  show(shapes, { callee, times, from, to, number, depth, thread }) {
+  // Shows calls: `runs` of shapes, the first of which has this number and depth. `place` is that of the thread.
+  show(shapes, whole) {
     this.shapes = shapes;
-    this.thread = thread;
-    this.whole = { callee, times, from, to, number, depth };
-    this.setRoot(this.whole);
+    this.thread = whole.place;
+    this.whole = whole;
+    this.setRoot(whole);
   }
 
   setRoot(shown) {
-    const { callee, times, from, to, number, depth } = shown;
+    const { number, from, to } = shown;
     this.shown = shown;
-    this.root = new Unfolded(null, 0, { callee, times }, from, to, depth);
+    this.root = new Unfolded(null, 0, shown, from, to, shown);
     this.number = number;
     this.group(this.root);
     this.root.rows = this.root.length;
     this.selected = null;
     // What is the only call at its level hides nothing when it is unfolded.
-    for (let node = this.root; node.length === 1 && node.depth < depth + UNFOLDED; node = node.inner[0])
+    for (let node = this.root; node.length === 1 && (node.level ?? 0) < UNFOLDED; node = node.inner[0])
       this.grow(node, this.open(node, 0).rows);
     this.setTop(0);
   }
@@ -111,9 +118,9 @@ class Tree {
     if (onlyOwn === this.onlyOwn) return;
     this.onlyOwn = onlyOwn;
     if (!this.root) return;
-    const number = this.selected ? this.rowOf(this.selected).number : undefined;
+    const row = this.selected && this.rowOf(this.selected);
     this.setRoot(this.whole);
-    if (number !== undefined) this.reveal(number);
+    if (row) this.reveal(row.number, row.place);
   }
 
   // Makes rows of several runs for an unfolded call.
@@ -123,11 +130,25 @@ class Tree {
     const starts = [];
     let isBefore = false;
     for (let run = node.from; run < node.to; run++) {
-      const isLibrary = this.isLibrary(node.runs.callee[run]);
-      if (!isLibrary || !isBefore) starts.push(run);
+      const isLibrary = this.isLibrary(node.runs.callee[run]) && !this.handsOver(node, run);
+      if (!isLibrary || !isBefore || !this.follows(node, run)) starts.push(run);
       isBefore = isLibrary;
     }
     node.starts = Uint32Array.from(starts);
+  }
+  // Whether something is handed over in a run, and whether a run comes right after the one before, in the same thread and part.
+  handsOver(node, run) {
+    const { number } = node.runs;
+    if (!this.parts || !Array.isArray(number)) return false;
+    const [from, to] = [run, run + 1].map((at) => this.before(node)[at - node.from]);
+    return this.parts.nextGiver(node.of(run).place, number[run]) < number[run] + to - from;
+  }
+  follows(node, run) {
+    const { number } = node.runs;
+    if (!Array.isArray(number)) return true;
+    const [is, was] = [node.of(run), node.of(run - 1)];
+    const [from, to] = [run - 1, run].map((at) => this.before(node)[at - node.from]);
+    return is.place === was.place && is.depth === was.depth && is.part === was.part && number[run] === number[run - 1] + to - from;
   }
   isLibrary(shape) {
     return this.shapes.isCall(shape) && this.own[shape] === 0;
@@ -137,19 +158,20 @@ class Tree {
   before(node) {
     if (node.before) return node.before;
     const before = new Float64Array(node.to - node.from + 1);
+    const { callee, times, other } = node.runs;
     for (let run = node.from; run < node.to; run++)
-      before[run - node.from + 1] = before[run - node.from] + this.shapes.calls[node.runs.callee[run]] * node.runs.times[run];
+      before[run - node.from + 1] = before[run - node.from] + (other?.get(run)?.limit ?? this.shapes.calls[callee[run]] * times[run]);
     return (node.before = before);
   }
 
   // The number of the first call in an unfolded one.
   firstNumber(node) {
     const path = [];
-    for (let at = node; at.parent; at = at.parent) path.push(at);
-    let number = this.number;
+    for (let at = node; at.parent && !Array.isArray(at.runs.number); at = at.parent) path.push(at);
+    let { number } = this;
     for (const at of path.reverse()) {
       const [run] = at.parent.runsOf(at.entry);
-      number += this.before(at.parent)[run - at.parent.from];
+      number = at.parent.runs.number?.[run] ?? number + this.before(at.parent)[run - at.parent.from];
       if (!at.isGroup) number += at.at * this.shapes.calls[at.parent.runs.callee[run]] + 1;
     }
     return number;
@@ -165,16 +187,17 @@ class Tree {
     const isGroup = end > run + 1;
     const times = parent.runs.times[run];
     const at = node?.at ?? 0;
-    const start = first + before[run - parent.from];
+    const start = parent.runs.number?.[run] ?? first + before[run - parent.from];
+    const of = parent.of(run);
+    const number = isGroup ? start : start + at * calls;
+    const isGiver = !isGroup && this.parts?.givenBy(of.place, number).length > 0;
     return {
-      parent, entry, node, shape, times, at, isGroup, calls,
+      ...of,
+      parent, entry, node, shape, times, at, isGroup, calls, number,
       // Of all calls of the row.
       start,
       all: before[end - parent.from] - before[run - parent.from],
-      // Of the one that is unfolded.
-      number: isGroup ? start : start + at * calls,
-      depth: parent.depth,
-      hasInner: isGroup || this.shapes.first[shape + 1] > this.shapes.first[shape],
+      hasInner: isGroup || isGiver || ((of.limit ?? 2) > 1 && this.shapes.first[shape + 1] > this.shapes.first[shape]),
     };
   }
 
@@ -218,16 +241,20 @@ class Tree {
     const is = parent.inner.find((inner) => inner.entry === entry);
     if (is) return is;
     const [run, end] = parent.runsOf(entry);
-    const shape = parent.runs.callee[run];
-    const isGroup = end > run + 1;
+    const row = this.rowOf({ parent, entry });
+    const { shape, isGroup, part } = row;
     const { first, callee, times } = this.shapes;
+    const rows = isGroup ? null : this.parts?.inside(this.shapes, row);
+    const inside = { place: row.place, depth: row.depth + 1 };
     const node = isGroup
-      ? new Unfolded(parent, entry, parent.runs, run, end, parent.depth)
-      : new Unfolded(parent, entry, { callee, times }, first[shape], first[shape + 1], parent.depth + 1);
+      ? new Unfolded(parent, entry, parent.runs, run, end, row)
+      : rows
+        ? new Unfolded(parent, entry, rows, 0, rows.callee.length, inside)
+        : new Unfolded(parent, entry, { callee, times }, first[shape], first[shape + 1], inside);
     node.isGroup = isGroup;
     node.level = (parent.level ?? 0) + 1;
-    // What is unfolded of libraries is listed as it is.
-    node.isLibrary = isGroup || parent.isLibrary || (this.onlyOwn && this.isLibrary(shape));
+    // What is unfolded of libraries is listed as it is, but not what these handed over.
+    node.isLibrary = isGroup || (parent.isLibrary && part === undefined) || (this.onlyOwn && this.isLibrary(shape));
     if (!node.isLibrary) this.group(node);
     node.rows = node.length;
     const place = parent.inner.findIndex((inner) => inner.entry > entry);
@@ -256,7 +283,7 @@ class Tree {
     let room = Math.floor(this.rowsInView()) - 1;
     const folded = [row];
     while (folded.length) {
-      const largest = folded.reduce((largest, next, at) => (next.all > folded[largest].all ? at : largest), 0);
+      const largest = folded.reduce((largest, next, at) => (this.weight(next) > this.weight(folded[largest]) ? at : largest), 0);
       const [{ parent, entry }] = folded.splice(largest, 1);
       const node = this.open(parent, entry);
       if (node.length > room && parent !== row.parent) {
@@ -274,6 +301,11 @@ class Tree {
     this.setTop(this.placeOf(row));
   }
 
+  // How many calls are in a row and in what they handed over.
+  weight({ place, start, all }) {
+    return all + (this.parts?.callsFrom(place, start, start + all) ?? 0);
+  }
+
   // Unfolds another one of consecutive calls.
   choose(row, at) {
     at = Math.max(0, Math.min(at, row.times - 1));
@@ -288,55 +320,60 @@ class Tree {
   }
 
   // Unfolds all that is around a call, selects it, and scrolls to it. Returns whether there is such a call.
-  reveal(number) {
+  reveal(number, place = this.thread) {
     if (!this.root || !(number >= 0)) return false;
-    const { number: begin } = this.whole;
-    const whole = new Unfolded(null, 0, this.whole, this.whole.from, this.whole.to, this.whole.depth);
-    const all = this.before(whole).at(-1);
-    if (number < begin || number >= begin + all) return false;
-    const path = this.pathTo(whole, number - begin);
+    const way = this.parts ? this.parts.wayTo(place, number, this.thread) : place === this.thread && [{ place, number }];
+    if (!way) return false;
+    const whole = this.wholeOf(place);
+    const left = number - whole.number;
+    if (left < 0 || left >= this.before(whole).at(-1)) return false;
+    const path = this.pathTo(whole, left);
     // Far below the top, the tree begins in the middle of the path.
-    if (path.length - 1 > LEVELS) {
+    const isFar = path.length - 1 > LEVELS;
+    if (isFar) {
       const top = path.at(-1 - LEVELS / 2);
-      this.setRoot({ callee: [top.shape], times: [1], from: 0, to: 1, number: top.number + begin, depth: top.depth });
+      this.setRoot({ callee: [top.shape], times: [1], from: 0, to: 1, number: top.number + whole.number, depth: top.depth, place });
     } else if (this.isPart) this.setRoot(this.whole);
-    let left = number - this.number;
     let node = this.root;
-    const opened = [];
-    for (;;) {
-      const run = this.runAt(node, left);
-      let entry = run - node.from;
-      if (node.starts) entry = lastNotAbove(node.starts, run);
-      const [first] = node.runsOf(entry);
-      const row = this.rowOf({ parent: node, entry }, 0);
-      left -= this.before(node)[first - node.from];
-      if (row.isGroup) {
-        const isNew = !row.node;
-        node = this.open(node, entry);
-        if (isNew) opened.push(node);
-        continue;
-      }
-      const at = Math.floor(left / row.calls);
-      left -= at * row.calls;
-      if (at > 0 || left > 0 || row.node) {
-        // A call without callees can be one of several, too.
-        const isNew = !row.node;
-        node = this.open(node, entry);
-        node.at = at;
-        if (isNew) opened.push(node);
-      }
-      if (left === 0) {
-        // Each is in the one before.
-        while (opened.length > 1) {
-          const node = opened.pop();
-          node.parent.rows += node.rows;
-        }
-        if (opened.length) this.grow(opened[0].parent, opened[0].rows);
-        this.select(row);
-        return true;
-      }
-      left--;
+    let row;
+    for (const call of isFar ? [{ place, number }] : way) {
+      if (row) node = this.unfolded(row);
+      row = this.rowInside(node, call);
+      if (!row) return false;
     }
+    this.select(row);
+    return true;
+  }
+
+  // Unfolds what is around a call in an unfolded one, and returns its row.
+  rowInside(node, { place, number, part }) {
+    for (;;) {
+      const run = this.runAt(node, number, place, part);
+      if (run < 0) return null;
+      const row = this.rowOf({ parent: node, entry: node.starts ? lastNotAbove(node.starts, run) : run - node.from });
+      const at = row.isGroup ? 0 : Math.floor((number - row.start) / row.calls);
+      const isIt = !row.isGroup && number === row.start + at * row.calls;
+      // A call without callees can be one of several, too.
+      if (isIt && at === 0 && !row.node) return row;
+      node = this.unfolded(row);
+      node.at = at;
+      if (isIt) return row;
+      if (!row.isGroup) part = undefined;
+    }
+  }
+
+  // Unfolds a row.
+  unfolded({ parent, entry, node }) {
+    if (node) return node;
+    const opened = this.open(parent, entry);
+    this.grow(parent, opened.rows);
+    return opened;
+  }
+
+  // All calls of a thread, as one unfolded call.
+  wholeOf(place) {
+    const whole = this.parts?.wholeOf(this.shapes, place) ?? this.whole;
+    return Object.assign(new Unfolded(null, 0, whole, whole.from, whole.to, whole), { number: whole.number });
   }
 
   // The calls around a call and itself, each with the number of calls before it and its depth.
@@ -364,9 +401,21 @@ class Tree {
     }
   }
 
-  // The run of an unfolded call that contains the call before which there are `left` others in it.
-  runAt(node, left) {
-    return node.from + lastNotAbove(this.before(node), left);
+  // The run of an unfolded call that has a call of a thread and part; -1 if there is none.
+  runAt(node, number, place, part) {
+    const before = this.before(node);
+    const { number: numbers } = node.runs;
+    if (Array.isArray(numbers)) {
+      for (let run = node.from; run < node.to; run++) {
+        const left = number - numbers[run];
+        if (left < 0 || left >= before[run - node.from + 1] - before[run - node.from]) continue;
+        const of = node.of(run);
+        if (of.place === place && of.part === part) return run;
+      }
+      return -1;
+    }
+    const left = number - this.firstNumber(node);
+    return left < 0 || left >= before.at(-1) || node.place !== place ? -1 : node.from + lastNotAbove(before, left);
   }
 
   select(row) {
@@ -433,7 +482,7 @@ class Tree {
       const row = this.rowOf(this.drawn[Number(shown.dataset.at)]);
       const step = event.target.closest("[data-step]")?.dataset.step;
       if (step) return this.choose(row, row.at + Number(step));
-      if (event.target.closest(".above")) return this.reveal(this.callerOfTop());
+      if (event.target.closest(".above")) return this.reveal(...this.callerOfTop());
       this.select(row);
       if (event.target.closest(".twist")) this.toggle(row);
     });
@@ -463,7 +512,7 @@ class Tree {
     else if (key === "ArrowRight" && row.node.rows) this.select(this.rowAt(place + 1));
     else if (key === "ArrowLeft" && row.node) this.toggle(row);
     else if (key === "ArrowLeft" && row.parent.parent) this.select({ parent: row.parent.parent, entry: row.parent.entry });
-    else if (key === "ArrowLeft" && this.isPart) this.reveal(this.callerOfTop());
+    else if (key === "ArrowLeft" && this.isPart) this.reveal(...this.callerOfTop());
     else if (key === "u") this.unfoldLargest(row);
     else if (key === "]") this.choose(row, row.at + 1);
     else if (key === "[") this.choose(row, row.at - 1);
@@ -471,14 +520,14 @@ class Tree {
     return true;
   }
 
-  // Whether the tree begins in the middle, and then the number of the call around it.
+  // Whether the tree begins in the middle, and then the number of the call around it, and the place of its thread.
   get isPart() {
     return this.shown !== this.whole;
   }
   callerOfTop() {
-    const { callee, times, from, to, number, depth } = this.whole;
-    const whole = new Unfolded(null, 0, { callee, times }, from, to, depth);
-    return this.pathTo(whole, this.number - number).at(-2).number + number;
+    const { place } = this.root;
+    const whole = this.wholeOf(place);
+    return [this.pathTo(whole, this.number - whole.number).at(-2).number + whole.number, place];
   }
 
   redraw() {
@@ -525,9 +574,9 @@ class Tree {
     const isCall = shapes.isCall(row.shape) && !row.isGroup;
     const twist = element("span", { class: "twist", "aria-hidden": "true" }, row.hasInner ? (row.node ? "▾" : "▸") : "");
     twist.style.marginLeft = `${level * INDENT}px`;
-    const name = element("span", { class: "call" });
+    const name = element("span", { class: "call" }, ...this.threadOf(row));
     if (row.isGroup) name.append(element("span", { class: "faint" }, `… ${plural(row.all, "call")} in libraries`));
-    else name.append(...this.nameOf(row.shape));
+    else name.append(...this.nameOf(row.shape, row.part));
     if (isCall && row.times > 1) name.append(this.repeats(row));
     if (isCall) name.append(...this.linksOf(row), ...this.endOf(row));
     if (this.isPart && row.parent === this.root)
@@ -569,7 +618,7 @@ class Tree {
 
   // The values of the call of a row, and how it ended. Of several, those of the first one, until another one is chosen.
   endOf(row) {
-    const { values, exception } = this.textsOf(row.number);
+    const { values, exception } = this.textsOf(row);
     const first = row.times > 1 && !row.node && (values || exception) ? "the first: " : "";
     const end = exception ? `! ${withoutPackage(exception)}` : outcomeText(this.shapes.outcome[row.shape]);
     // A row may be too short for both.
@@ -580,10 +629,11 @@ class Tree {
     return parts.filter(([, text]) => text).map(([name, text]) => element("span", { class: name }, text));
   }
 
-  nameOf(shape) {
+  nameOf(shape, part) {
     const method = this.shapes.method[shape];
     if (!this.shapes.isCall(shape)) {
-      const text = method === GAP ? "(events are missing)" : method === PAUSE ? "(recording was suspended)" : "(all calls)";
+      const texts = ["(events are missing)", "(recording was suspended)", part === undefined ? "(all calls)" : this.parts.noteOf(part)];
+      const text = texts[method];
       return [element("span", { class: "faint" }, text)];
     }
     const { className, simpleName, label, forms } = methods[method] ?? methods[unnamed];
@@ -594,30 +644,36 @@ class Tree {
 
   // How many of the calls in a row are searched for, without itself.
   matchesIn(row) {
-    if (this.numbers) return this.numbersIn(row.start, row.all) - (this.isNumbered(row) ? 1 : 0);
+    if (this.numbers) return this.numbersIn(row, row.start, row.all) - (this.isNumbered(row) ? 1 : 0);
     const [run, end] = row.parent.runsOf(row.entry);
     let sum = 0;
-    for (let at = run; at < end; at++) sum += this.sums[row.parent.runs.callee[at]] * row.parent.runs.times[at];
+    for (let at = run; at < end; at++) {
+      const { place, limit } = row.parent.of(at);
+      const number = row.parent.runs.number?.[at];
+      if (limit === undefined) sum += this.sums[row.parent.runs.callee[at]] * row.parent.runs.times[at];
+      else sum += this.parts.wantedIn(this.shapes, this.sums, place, number, number + limit);
+    }
     const isFound = !row.isGroup && this.found[this.shapes.method[row.shape]] === 1 && this.shapes.isCall(row.shape);
     return sum - (isFound ? row.times : 0);
   }
 
   // How many of the calls that are searched for are among some; and whether a row is one of them.
-  numbersIn(from, calls) {
-    return lastNotAbove(this.numbers, from + calls - 1) - lastNotAbove(this.numbers, from - 1);
+  numbersIn({ place }, from, calls) {
+    const numbers = this.numbers.get(place) ?? [];
+    return lastNotAbove(numbers, from + calls - 1) - lastNotAbove(numbers, from - 1);
   }
   isNumbered(row) {
-    return this.numbers !== null && this.numbersIn(row.number, 1) === 1;
+    return this.numbers !== null && this.numbersIn(row, row.number, 1) === 1;
   }
 
   // How long all calls of a row took.
   timeOf(row) {
     const hasEnd = !this.shapes.isCall(row.shape) || this.shapes.outcome[row.shape] !== NOT_LEFT || row.isGroup;
-    const span = row.all && this.span(row.start, row.depth, row.all);
+    const span = row.all && this.span(row, row.start, row.limit === undefined ? row.all : row.calls);
     return span ? bounded(span.from, hasEnd ? span.by : Infinity) : "";
   }
-  span(number, depth, calls) {
-    return this.thread === undefined ? undefined : this.shapes.span(this.thread, number, depth, calls);
+  span({ place, depth }, number, calls) {
+    return place === undefined ? undefined : this.shapes.span(place, number, depth, calls);
   }
 }
 
