@@ -6,6 +6,9 @@
 //! ```
 //!
 //! A section inside another one in the same thread belongs to its own give: a thread of a pool runs tasks of many.
+//!
+//! Where recording was suspended or events are missing, an object may have been run and handed over again. What is linked across
+//! such a break is a guess.
 
 use std::collections::HashMap;
 use std::num::NonZeroU64;
@@ -14,7 +17,7 @@ use std::ops::Range;
 use flow_codec::format::marks::Position;
 use flow_codec::format::roles::{MethodRole, PresetRole, TextSource};
 use flow_codec::format::values::{CallValue, Primitive, Value};
-use flow_codec::read::{Stamp, TimelineEvent, Unwound, VisitTimeline, When};
+use flow_codec::read::{Bounds, EventKind, Stamp, TimelineEvent, Unwound, VisitTimeline, When};
 use flow_codec::{MethodId, Offset, ThreadId};
 
 use super::role_calls::{RoleCall, RoleCalls};
@@ -68,8 +71,8 @@ pub(crate) struct Section {
     pub(crate) around: Option<usize>,
     /// The [give](HandOvers::gives) that it is of, if that is known.
     pub(crate) give: Option<usize>,
-    /// Whether another give may be the right one: the same object was handed over more than once, or two of one class have the
-    /// same identity.
+    /// Whether another give may be the right one: the same object was handed over more than once, two of one class have the
+    /// same identity, or there was a break in between.
     pub(crate) is_guessed: bool,
     what: Option<Handed>,
 }
@@ -79,6 +82,16 @@ pub(crate) struct Section {
 pub(crate) struct HandOvers {
     gives: Vec<Give>,
     sections: Vec<Section>,
+    breaks: Breaks,
+}
+
+/// When recording was suspended, or events are missing.
+#[derive(Default, Debug)]
+struct Breaks {
+    /// From when to when, in nanoseconds.
+    times: Vec<(u64, u64)>,
+    /// When a pause began in the thread that is being read.
+    paused: Option<Bounds>,
 }
 
 /// Finds what threads hand over in their timelines, which are read [with values](flow_codec::read::Timeline::with_values). Memory:
@@ -145,7 +158,8 @@ impl HandOvers {
 
     /// Finds the give of each section.
     fn join(&mut self) {
-        let Self { gives, sections } = self;
+        let Self { gives, sections, breaks } = self;
+        breaks.join();
         let mut of_objects: HashMap<Handed, (Vec<usize>, Vec<usize>)> = HashMap::new();
         for (number, give) in gives.iter().enumerate() {
             of_objects.entry(give.what).or_default().0.push(number);
@@ -160,9 +174,57 @@ impl HandOvers {
             for section in taken {
                 let section = &mut sections[section];
                 let (give, is_guessed) = of_object.give_of(section, gives);
-                (section.give, section.is_guessed) = (give, is_guessed);
+                let given = give.and_then(|give| gives.get(give));
+                // No other thread has the id of one.
+                let is_object = matches!(given.map(|give| give.what), Some(Handed::Object(..)));
+                let has_break = given.is_some_and(|give| {
+                    breaks.are_in(give.time.bounds.from_ns, section.time.bounds.by_ns)
+                });
+                (section.give, section.is_guessed) = (give, is_guessed || is_object && has_break);
             }
         }
+    }
+}
+
+impl Breaks {
+    /// Adds the event, if a break begins or ends there.
+    fn add(&mut self, event: &TimelineEvent) {
+        let bounds = event.time.bounds;
+        match event.kind {
+            EventKind::Gap { .. } => self.times.push((bounds.from_ns, bounds.by_ns)),
+            EventKind::Pause => self.paused = Some(bounds),
+            EventKind::Resume => self.end_pause(bounds),
+            _ => {}
+        }
+    }
+
+    /// Ends a pause of the thread. Other threads may have noticed it later and earlier: it is the time that is certain, if there is any.
+    fn end_pause(&mut self, end: Bounds) {
+        let Some(begin) = self.paused.take() else { return };
+        let is_certain = begin.by_ns < end.from_ns;
+        self.times.push(if is_certain {
+            (begin.by_ns, end.from_ns)
+        } else {
+            (begin.from_ns, end.by_ns)
+        });
+    }
+
+    /// Puts all of them in order, those that overlap as one.
+    fn join(&mut self) {
+        self.times.sort_unstable();
+        self.times.dedup_by(|next, before| {
+            let overlap = next.0 <= before.1;
+            if overlap {
+                before.1 = before.1.max(next.1);
+            }
+            overlap
+        });
+    }
+
+    /// Returns whether one is in a range of time.
+    fn are_in(&self, from_ns: u64, by_ns: u64) -> bool {
+        let first = self.times.partition_point(|(_, end)| *end < from_ns);
+        self.times.get(first).is_some_and(|(begin, _)| *begin <= by_ns)
     }
 }
 
@@ -242,6 +304,7 @@ impl FindHandOvers {
     /// Ends a thread.
     pub(crate) fn end_thread(&mut self, now: Stamp) {
         self.leave(0, now);
+        self.found.breaks.end_pause(Bounds::UNKNOWN);
         let end = Position { offset: Offset::new(u64::MAX), exits: u64::MAX };
         while let Some(inside) = self.inside.pop() {
             self.end_at(inside.section, Stamp { position: end, ..now });
@@ -397,6 +460,7 @@ impl VisitTimeline for FindHandOvers {
     }
 
     fn other(&mut self, event: TimelineEvent) -> bool {
+        self.found.breaks.add(&event);
         self.calls.add_values(event);
         true
     }
@@ -406,13 +470,12 @@ impl VisitTimeline for FindHandOvers {
 pub(crate) mod tests {
     use super::*;
     use flow_codec::format::values::{Identity, Primitive, Role};
-    use flow_codec::read::EventKind;
 
     const LETTERS: &str = "GKTBESm";
 
     /// What some threads hand over, the first of which has the id 1. Each letter is a call with the role that it begins
     /// ([`PresetRole`]), of an object or a thread with the number after it; `m` is a call without a role. `)` leaves one frame,
-    /// `]` two. An event is at the offset of its place in the text.
+    /// `]` two; at `-` events are missing. An event is at the offset of its place in the text.
     pub(crate) fn found(threads: &[&str]) -> HandOvers {
         let words = ["give", "keep", "take", "begin", "end", "start"];
         let role = |word: &str| MethodRole::parse(&format!("x {word} arg0")).unwrap();
@@ -432,6 +495,12 @@ pub(crate) mod tests {
                     ')' | ']' => {
                         let count = if letter == ')' { 1 } else { 2 };
                         found.exit(NonZeroU64::new(count).unwrap(), at(offset, calls), None);
+                        continue;
+                    }
+                    '-' => {
+                        let Stamp { position, time, calls } = at(offset, calls);
+                        let kind = EventKind::Gap { events: None };
+                        found.other(TimelineEvent { position, time, calls, number: None, kind });
                         continue;
                     }
                     letter => found.enter(id(LETTERS.find(letter).unwrap()), at(offset, calls)),
@@ -524,6 +593,35 @@ pub(crate) mod tests {
         let of_last = ["2 3..5+1 0 by 1:1 guessed", "3 0..2+1 0 by 1:1 guessed"];
         assert_eq!(more[0], "2 0..2+1 0 by 1:0 guessed");
         assert_eq!(more[1..], of_last);
+    }
+
+    #[test]
+    fn what_is_linked_across_a_break_is_a_guess() {
+        let tasks = ["mG5)-S3))", "T5)", "mm))"];
+        assert_eq!(sections(&tasks), ["2 0..2+1 0 by 1:1 guessed", "3 0..end 2 by 1:2"]);
+    }
+
+    #[test]
+    fn a_break_is_between_two_times() {
+        let bounds = |from_ns, by_ns| Bounds { from_ns, by_ns };
+        let at = |kind, bounds| {
+            let mut time = When::UNKNOWN;
+            time.bounds = bounds;
+            TimelineEvent { position: Position::default(), time, calls: 0, number: None, kind }
+        };
+        let mut breaks = Breaks::default();
+        // One thread notices a pause late, and the other one only that there was one.
+        breaks.add(&at(EventKind::Pause, bounds(20, 25)));
+        breaks.add(&at(EventKind::Resume, bounds(40, 60)));
+        breaks.add(&at(EventKind::Gap { events: None }, bounds(70, 80)));
+        breaks.add(&at(EventKind::Pause, bounds(75, 90)));
+        breaks.end_pause(bounds(75, 95));
+        breaks.end_pause(Bounds::UNKNOWN);
+        breaks.join();
+        assert_eq!(breaks.times, [(25, 40), (70, 95)]);
+        let are_in = [(0, 24), (0, 25), (30, 31), (40, 50), (41, 69), (96, 99)];
+        let are_in = are_in.map(|(from, by)| breaks.are_in(from, by));
+        assert_eq!(are_in, [false, true, true, true, false, false]);
     }
 
     #[test]
