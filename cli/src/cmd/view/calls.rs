@@ -339,8 +339,7 @@ impl<'a> Calls<'a> {
     pub(super) fn unfold_largest(&mut self) -> Result<(), Error> {
         let Some(row) = self.row().filter(Row::has_callees) else { return Ok(()) };
         let rows = self.height.saturating_sub(1);
-        self.forest.tree(row.thread).map_or(Ok(()), |tree| tree.unfold_largest(&row, rows))?;
-        let row = self.forest.again(&row)?;
+        let row = self.forest.unfold_largest(&row, rows)?;
         self.show(row, 0)
     }
 

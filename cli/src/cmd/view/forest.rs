@@ -1,6 +1,6 @@
 //! The calls of several threads as one tree: below a call is what it handed to other threads, and then what it called.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
 use flow_codec::read::Parts;
@@ -118,6 +118,43 @@ impl Forest {
             part.thread == thread && part.numbers.iter().any(|range| range.contains(&number))
         };
         self.parts.iter().position(has)
+    }
+
+    /// The thread whose first part comes after that of a thread, or the one before.
+    pub(super) fn thread_beside(&self, thread: usize, direction: Direction) -> Option<usize> {
+        let mut seen = HashSet::new();
+        let all = self.parts.iter().map(|part| part.thread).filter(|of| seen.insert(*of));
+        let all: Vec<_> = all.collect();
+        let at = all.iter().position(|of| *of == thread)?;
+        let beside = match direction {
+            Direction::Forwards => at.checked_add(1)?,
+            Direction::Backwards => at.checked_sub(1)?,
+        };
+        all.get(beside).copied()
+    }
+
+    /// Shows what is in a call, the largest calls first, and what they handed over, in at most this many rows if its callees have no
+    /// more.
+    pub(super) fn unfold_largest(&mut self, row: &Row, rows: usize) -> Result<Row, Error> {
+        if let Some(tree) = self.tree(row.thread) {
+            tree.unfold_largest(row, rows)?;
+        }
+        let first = self.again(row)?;
+        let mut last = first;
+        for left in (0..rows).rev() {
+            let next = self.after(&last)?.filter(|next| next.depth > first.depth);
+            let Some(next) = next else { break };
+            let is_link = next.hands_over || next.is_outermost;
+            if is_link
+                && next.has_callees()
+                && !next.is_unfolded
+                && let Some(tree) = self.tree(next.thread)
+            {
+                tree.unfold_largest(&next, left)?;
+            }
+            last = self.again(&next)?;
+        }
+        Ok(first)
     }
 
     /// Shows equal calls in a row one by one, or as one line.

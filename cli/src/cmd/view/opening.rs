@@ -13,6 +13,7 @@ use flow_query::open::Request;
 use flow_query::reading::count_threads;
 use flow_query::tree::{LazyTree, SelectedTree};
 
+use super::search::Searching;
 use crate::args::{SourceArgs, ViewArgs};
 use crate::failure::Failure;
 use crate::input::place::From;
@@ -46,6 +47,8 @@ pub(super) enum Then {
     Show(Option<From>),
     /// The rows of the thread are added to those of the request that is shown.
     Add,
+    /// Likewise, and the thread is searched.
+    Search(Searching),
 }
 
 /// A thread that is being opened.

@@ -23,8 +23,8 @@ pub(super) struct Wanted {
     methods: MethodMap<bool>,
     /// How many methods these are.
     pub(super) count: usize,
-    /// Their calls, if the thread has shapes.
-    calls: Option<SelectedCalls>,
+    /// Their calls in a thread that has shapes, and its place among all threads.
+    calls: Option<(usize, SelectedCalls)>,
 }
 
 /// What a search found.
@@ -36,12 +36,25 @@ pub(super) enum Found {
     Nothing,
 }
 
-/// A search in events that has not ended.
+/// A search in a thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Searching {
-    /// The call at which it continues.
+    /// The place of the thread among all of them.
+    pub(super) thread: usize,
+    /// The call at which it continues: the first one that may be found, or, backwards, the one after the last.
     pub(super) number: u64,
     pub(super) direction: Direction,
+}
+
+impl Searching {
+    /// Of all calls of a thread.
+    pub(super) fn all(thread: usize, direction: Direction) -> Self {
+        let number = match direction {
+            Direction::Forwards => 0,
+            Direction::Backwards => u64::MAX,
+        };
+        Self { thread, number, direction }
+    }
 }
 
 impl Wanted {
@@ -80,20 +93,15 @@ impl Wanted {
         self.calls = None;
     }
 
-    /// Finds the next call after one, or the one before. If events have to be read for it, the caller
-    /// [continues](Self::step) the search.
+    /// Finds the next call. `None` if events have to be read for it: the caller [continues](Self::step) the search.
     pub(super) fn find(
         &mut self,
         tree: &mut SelectedTree,
-        number: u64,
-        direction: Direction,
-    ) -> Result<Result<Found, Searching>, Error> {
-        let number = match direction {
-            Direction::Forwards => number.saturating_add(1),
-            Direction::Backwards => number,
-        };
-        let Some(calls) = self.calls.take().or_else(|| tree.calls_of(|id| self.has(id))) else {
-            return Ok(Err(Searching { number, direction }));
+        Searching { thread, number, direction }: Searching,
+    ) -> Result<Option<Found>, Error> {
+        let known = self.calls.take().filter(|(of, _)| *of == thread).map(|(_, calls)| calls);
+        let Some(calls) = known.or_else(|| tree.calls_of(|id| self.has(id))) else {
+            return Ok(None);
         };
         let whole = tree.whole();
         let found = match calls.nearest(whole, number, direction)? {
@@ -103,8 +111,8 @@ impl Wanted {
                 Found::CallOf(node, before + 1, calls.count_in(whole, 0..u64::MAX)?)
             }
         };
-        self.calls = Some(calls);
-        Ok(Ok(found))
+        self.calls = Some((thread, calls));
+        Ok(Some(found))
     }
 
     /// Continues a search for a while; `None` if it has not ended.
@@ -115,7 +123,7 @@ impl Wanted {
     ) -> Result<Option<Found>, Error> {
         let begun = Instant::now();
         while begun.elapsed() < TURN {
-            let Searching { number, direction } = *searching;
+            let Searching { number, direction, .. } = *searching;
             let found = tree.search(number, direction, |id| self.has(id), INTERVALS)?;
             match found {
                 SearchStep::Found(node) => return Ok(Some(Found::Call(node))),

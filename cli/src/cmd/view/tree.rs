@@ -171,6 +171,8 @@ impl CallTree {
     pub(super) fn unfold_largest(&mut self, row: &Row, rows: usize) -> Result<(), Error> {
         let overview = Overview { levels: u64::MAX, most: rows as u64 };
         self.fold(row);
+        // It may have handed something over, and called nothing.
+        self.unfolded.insert(row.number());
         self.unfolded.extend(overview.to_unfold(&mut self.selected, row.node)?);
         Ok(())
     }

@@ -6,7 +6,8 @@ use flow_query::tree::Direction;
 
 use super::super::list::List;
 use super::super::neighbours::Neighbours;
-use super::super::search::{Found, find_exception};
+use super::super::opening::Then;
+use super::super::search::{Found, Searching, find_exception};
 use super::state::{Job, Page, View};
 use crate::input::place::From;
 use crate::output::grouped;
@@ -37,21 +38,39 @@ impl View<'_> {
 
     /// Searches for the next call of what was searched for last, or the one before.
     pub(super) fn search(&mut self, direction: Direction) {
-        let (Some(calls), Some(wanted)) = (&mut self.calls, &mut self.wanted) else {
+        let (Some(calls), Some(_)) = (&self.calls, &self.wanted) else {
             self.message = Some("search for a method with / first".to_owned());
             return;
         };
-        let Some(row) = calls.row() else { return };
-        let Some((tree, _)) = calls.here() else { return };
-        match wanted.find(&mut tree.selected, row.number(), direction) {
-            Ok(Ok(found)) => self.found(found, direction),
-            Ok(Err(searching)) => self.job = Some(Job::Search(searching)),
+        let Some((thread, _)) = calls.thread() else { return };
+        let Some(number) = calls.row().map(|row| row.number()) else { return };
+        let number = match direction {
+            Direction::Forwards => number.saturating_add(1),
+            Direction::Backwards => number,
+        };
+        self.search_in(Searching { thread, number, direction });
+    }
+
+    /// Searches a thread, which is opened if it is not.
+    pub(super) fn search_in(&mut self, searching: Searching) {
+        let (Some(calls), Some(wanted)) = (&mut self.calls, &mut self.wanted) else { return };
+        let Some(tree) = calls.forest.tree(searching.thread) else {
+            return self.begin_to_open(searching.thread, Then::Search(searching));
+        };
+        match wanted.find(&mut tree.selected, searching) {
+            Ok(Some(found)) => self.found(found, searching),
+            Ok(None) => self.job = Some(Job::Search(searching)),
             Err(error) => self.message = Some(error.to_string()),
         }
     }
 
-    pub(super) fn found(&mut self, found: Found, direction: Direction) {
+    pub(super) fn found(&mut self, found: Found, Searching { thread, direction, .. }: Searching) {
         let (Some(calls), Some(wanted)) = (&mut self.calls, &self.wanted) else { return };
+        if let Found::Nothing = found
+            && let Some(next) = calls.forest.thread_beside(thread, direction)
+        {
+            return self.search_in(Searching::all(next, direction));
+        }
         let what = match wanted.count {
             1 => wanted.text.clone(),
             count => format!("{} methods like {}", grouped(count as u64), wanted.text),
@@ -59,19 +78,21 @@ impl View<'_> {
         let node = match found {
             Found::Nothing => {
                 let way = way(direction);
-                let here = if calls.request.is_some() { " in this thread" } else { "" };
+                let here = if calls.request.is_some() { ", nor in another thread" } else { "" };
                 self.message = Some(format!("no call of {what} {way} this one{here}"));
                 return;
             }
             Found::Call(node) => node,
             Found::CallOf(node, rank, all) => {
                 let (rank, all) = (grouped(rank), grouped(all));
-                self.message = Some(format!("{rank} of {all} calls of {what}"));
+                let here = if calls.request.is_some() { " in this thread" } else { "" };
+                self.message = Some(format!("{rank} of {all} calls of {what}{here}"));
                 node
             }
         };
-        let outcome = calls.go_to_here(&node);
+        let outcome = calls.go_to(thread, &node);
         self.report(outcome);
+        self.open_missing();
     }
 
     pub(super) fn go_to_exception(&mut self, direction: Direction) {

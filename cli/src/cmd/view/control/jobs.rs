@@ -70,10 +70,10 @@ impl View<'_> {
             },
             Some(Job::Search(mut searching)) => {
                 let (Some(calls), Some(wanted)) = (&mut self.calls, &self.wanted) else { return };
-                let Some((tree, _)) = calls.here() else { return };
+                let Some(tree) = calls.forest.tree(searching.thread) else { return };
                 match wanted.step(&mut tree.selected, &mut searching) {
                     Ok(None) => self.job = Some(Job::Search(searching)),
-                    Ok(Some(found)) => self.found(found, searching.direction),
+                    Ok(Some(found)) => self.found(found, searching),
                     Err(error) => self.message = Some(error.to_string()),
                 }
             }
@@ -128,7 +128,7 @@ impl View<'_> {
 
     /// Opens a thread, in the background: of a large one without index and shapes, all events are read.
     pub(super) fn open(&mut self, thread: usize, then: Option<From>) {
-        let Some((trace, file)) = self.threads.get(thread) else { return };
+        let Some((_, file)) = self.threads.get(thread) else { return };
         let is_open = |calls: &Calls<'_>| {
             let of = calls.thread().filter(|_| calls.request.is_none());
             of.is_some_and(|(_, of)| std::ptr::eq(of.part, *file))
@@ -138,8 +138,7 @@ impl View<'_> {
             self.go_to(then.as_ref());
             return;
         }
-        let selection = self.filter.selection(trace);
-        self.job = Some(Job::Open(Opening::begin(thread, file, selection, Then::Show(then))));
+        self.begin_to_open(thread, Then::Show(then));
     }
 
     /// Shows the request as one tree.
@@ -160,9 +159,14 @@ impl View<'_> {
             return;
         }
         let Some(thread) = self.calls.as_ref().and_then(Calls::missing) else { return };
+        self.begin_to_open(thread, Then::Add);
+    }
+
+    /// Opens a thread in the background.
+    pub(super) fn begin_to_open(&mut self, thread: usize, then: Then) {
         let Some((trace, file)) = self.threads.get(thread) else { return };
         let selection = self.filter.selection(trace);
-        self.job = Some(Job::Open(Opening::begin(thread, file, selection, Then::Add)));
+        self.job = Some(Job::Open(Opening::begin(thread, file, selection, then)));
     }
 
     /// Opens the thread that is shown once more, with the methods that are selected now.
@@ -172,10 +176,8 @@ impl View<'_> {
             return self.open_request();
         }
         let Some((thread, _)) = calls.thread() else { return };
-        let Some((trace, file)) = self.threads.get(thread) else { return };
         let then = Then::Show(calls.row().map(|row| From::Call(row.number())));
-        let selection = self.filter.selection(trace);
-        self.job = Some(Job::Open(Opening::begin(thread, file, selection, then)));
+        self.begin_to_open(thread, then);
     }
 
     fn opened(&mut self, thread: usize, tree: Result<SelectedTree, Error>, then: &Then) {
@@ -188,10 +190,10 @@ impl View<'_> {
                     let calls = Calls::of_thread(trace, (thread, file), tree, height)?;
                     Ok((Some(calls), damaged))
                 }
-                (Then::Add, Some(calls)) if calls.request.is_some() => {
+                (Then::Add | Then::Search(_), Some(calls)) if calls.request.is_some() => {
                     calls.add((thread, file), tree).map(|()| (None, damaged))
                 }
-                (Then::Add, _) => Ok((None, 0)),
+                (Then::Add | Then::Search(_), _) => Ok((None, 0)),
             }
         });
         let damaged = match opened {
@@ -227,6 +229,7 @@ impl View<'_> {
         match then {
             Then::Show(then) => self.go_to(then.as_ref()),
             Then::Add => self.open_missing(),
+            Then::Search(searching) => self.search_in(*searching),
         }
     }
 

@@ -219,6 +219,40 @@ mod tests {
     }
 
     #[test]
+    fn a_request_is_searched_and_unfolded_in_all_its_threads() {
+        let shown = handed(&["--request", "1:0"]);
+        let mut view = shown.view();
+        let place = |view: &View<'_>| {
+            let row = view.calls.as_ref().unwrap().row().unwrap();
+            (row.thread, row.number())
+        };
+        press(&mut view, "/other⏎");
+        let mut found = vec![place(&view)];
+        for _ in 0..3 {
+            press(&mut view, "n");
+            found.push(place(&view));
+        }
+        assert_eq!(found, [(0, 3), (1, 1), (1, 3), (1, 4)]);
+        press(&mut view, "n");
+        let message = view.message.clone().unwrap();
+        assert!(message.ends_with("after this one, nor in another thread"), "{message}");
+        press(&mut view, "NNN");
+        assert_eq!(place(&view), (0, 3));
+        press(&mut view, "⇱u");
+        let unfolded = [
+            ">▾ 1 a.B.main()",
+            "   ▾ a.B.give()",
+            "     ▾ ⇢ 2 a.B.take()",
+            "         a.B.other()",
+            "   ▾ a.B.give()",
+            "     ▾ ⇢ 2 a.B.take()",
+            "         ×2 a.B.other()",
+            "     a.B.other()",
+        ];
+        assert_eq!(rows(&mut view), unfolded);
+    }
+
+    #[test]
     fn tasks_of_hidden_calls_belong_to_their_callers() {
         let shown = handed(&["--request", "1:0", "--exclude", "a.B#give"]);
         let mut view = shown.view();
