@@ -35,7 +35,7 @@ licences() {
     fi
 }
 
-# Names the tests that failed once more at the end: whoever reads the end of a log has them.
+# The tests that failed are named once more at the end of the log, with the beginning of their output.
 tests() {
     log=$(mktemp)
     {

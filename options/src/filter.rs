@@ -35,6 +35,8 @@ pub struct FilterSpec {
     pub lines: Tracked<Glob>,
     /// How often their lines are recorded, and whether calls are.
     pub line_recording: LineRecording,
+    /// Whether a line that is recorded once is not recorded again in each test.
+    pub lines_of_run: bool,
     /// Patterns of the methods whose values are recorded, if the methods are.
     pub values: Tracked<Glob>,
     /// Patterns of the methods whose instructions are recorded, if the methods are.
@@ -94,6 +96,7 @@ impl Default for FilterSpec {
             exclude: Vec::new(),
             lines: Tracked::default(),
             line_recording: LineRecording::default(),
+            lines_of_run: false,
             values: Tracked::default(),
             instructions: Tracked::default(),
             fields: Tracked::default(),

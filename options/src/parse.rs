@@ -366,6 +366,7 @@ fn filter_with_details(
     Ok(FilterSpec {
         lines: detail("lines")?,
         line_recording: line_recording(settings)?,
+        lines_of_run: with_text(settings, "lines-once").is_some_and(|(_, once)| once == "run"),
         values: detail("values")?,
         instructions: detail("instructions")?,
         fields: detail("fields")?,
@@ -405,7 +406,7 @@ fn line_recording(settings: &Settings) -> Result<LineRecording, OptionError> {
         Err(OptionError(format!("{key}={value} ({place}): {why}")))
     };
     let once = match settings.get("lines-once") {
-        Some(once) if parse_bool(once)? => Some(once),
+        Some(once) if once.value == "run" || parse_bool(once)? => Some(once),
         _ => None,
     };
     if let Some(once) = once {

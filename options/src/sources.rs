@@ -59,7 +59,11 @@ pub const KEYS: [Key; 54] = [
         "globs over pkg.Class or pkg.Class#method, separated by ';'",
         "the methods whose lines are recorded",
     ),
-    key("lines-once", "true or false", "whether each line is recorded once for each test"),
+    key(
+        "lines-once",
+        "true, run or false",
+        "whether each line is recorded once, in each test or the run",
+    ),
     key("calls", "on or off", "whether to record calls"),
     key(
         "values",

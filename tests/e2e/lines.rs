@@ -409,6 +409,19 @@ fn each_test_has_its_lines_also_beside_others() {
             assert_eq!(reached_by_test(&run.out(), &tests), expected, "{once}");
             let [all, fewer] = [&each, &run].map(|run| lines_in(&run.out()));
             assert!(fewer * 100 < all, "{once}: {fewer} of {all} lines");
+            let once = once.replace("true", "run");
+            let of_run = with_api(jdk, "Tested").options(&format!("{options},{once}")).run();
+            assert_eq!((of_run.code(), &of_run.stdout), (Some(0), &each.stdout));
+            let [all, reached] = [&each, &of_run].map(|run| reached_by_test(&run.out(), &[]));
+            assert_eq!(reached, all, "{once}");
+            assert!(lines_in(&of_run.out()) < fewer, "{once}");
+            let by_test = Command::new(flow())
+                .args(["export", "--to", "lcov", "--test", "even"])
+                .arg(of_run.out())
+                .output()
+                .unwrap();
+            let said = String::from_utf8_lossy(&by_test.stderr);
+            assert!(said.contains("which lines each test reached was not recorded"), "{said}");
         }
     });
 }

@@ -245,7 +245,7 @@ impl Agent {
         self.finish_by(None, timeout);
     }
 
-    /// The same, where the handler of this signal ends the JVM.
+    /// Ends the recording as `finish` does, where the handler of this signal ends the JVM.
     pub fn finish_by(&self, signal: Option<String>, timeout: Timeout) {
         if self.is_abandoned() {
             return;

@@ -13,7 +13,9 @@ impl Recorder {
     /// Adds a mark that the program requests, a note or a test mark, to the trace of the current thread. The
     /// thread's events are handed over first, so that the mark's position is known.
     pub fn mark(&self, thread: &ThreadRecorder, mark: Mark) {
-        if let Mark::Test(test) = &mark {
+        if let Mark::Test(test) = &mark
+            && !self.methods.filter().lines_of_run
+        {
             self.methods.reached().note_test(thread.id(), test);
         }
         if self.is_recording() {

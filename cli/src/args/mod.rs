@@ -37,7 +37,9 @@ use self::help::{
 };
 pub(crate) use self::live::{ListenArgs, McpArgs, ReportKind};
 pub(crate) use self::read::{CheckArgs, DumpArgs, IndexArgs, InfoArgs, ReplayArgs};
-pub(crate) use self::record::{AgentArgs, AttachArgs, DetachArgs, RecordArgs, SnapshotArgs};
+pub(crate) use self::record::{
+    AgentArgs, AttachArgs, DetachArgs, OnceIn, RecordArgs, SnapshotArgs,
+};
 pub(crate) use self::report::{LinesArgs, PathsKind, ReportArgs, WaitsKind};
 pub(crate) use self::rows::{PercentOf, RowArgs, SortKey, ThreadsBy};
 pub(crate) use self::shell::{CompletionsArgs, HelpArgs, HelpTopic, ManArgs};

@@ -14,6 +14,15 @@ const WHERE: &str = "Where the trace goes";
 const WHAT: &str = "What is recorded";
 const HOW: &str = "How it is recorded";
 
+/// Where a line is recorded once.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum OnceIn {
+    /// In each test, and in what is in no test
+    Test,
+    /// In the run
+    Run,
+}
+
 /// The tests that keep their calls.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum KeepTests {
@@ -130,10 +139,13 @@ pub(crate) struct AgentArgs {
     #[arg(help_heading = WHAT)]
     #[arg(long, value_name = "GLOB")]
     pub(crate) lines: Vec<String>,
-    /// Record each of these lines only once, or once for each test, which costs little: enough for coverage
+    /// Record each of these lines only once, and again in each test, which costs little: enough for coverage
+    ///
+    /// With --lines-once=run not again in each test, which costs less: enough for the coverage of all tests together.
     #[arg(help_heading = WHAT)]
-    #[arg(long, requires = "lines")]
-    pub(crate) lines_once: bool,
+    #[arg(long, value_name = "IN", requires = "lines")]
+    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "test")]
+    pub(crate) lines_once: Option<OnceIn>,
     /// Record no calls, only lines with --lines-once, and tests
     #[arg(help_heading = WHAT)]
     #[arg(long, requires = "lines_once")]

@@ -18,7 +18,7 @@ pub enum State {
     },
     /// A signal ended the program, and so the recording, which is whole.
     Terminated {
-        /// Its name, such as `SIGTERM`.
+        /// The name of the signal, such as `SIGTERM`.
         signal: String,
         /// When, in nanoseconds since the start.
         at_ns: u64,

@@ -387,6 +387,24 @@ impl Traces {
         }
     }
 
+    /// Checks that which lines each test reached was recorded, in all traces.
+    ///
+    /// # Errors
+    /// Each line was recorded once in one of them, whichever test reached it first.
+    pub fn expect_lines_of_tests(&self) -> Result<(), Error> {
+        let is_without = |trace: &&Trace| {
+            trace.manifest().is_some_and(|manifest| manifest.is_set("lines-once", "run"))
+        };
+        match self.traces.iter().find(is_without) {
+            Some(trace) => Err(Error::NotRecorded {
+                path: trace.dir().to_path_buf(),
+                what: "which lines each test reached",
+                flag: "--lines-once, without =run,",
+            }),
+            None => Ok(()),
+        }
+    }
+
     /// Returns whether there are samples and no calls.
     #[must_use]
     pub fn has_only_samples(&self) -> bool {

@@ -17,7 +17,7 @@ pub(super) fn run(
     out: &mut Out,
 ) -> Result<Status, Failure> {
     let mut source = Source::open(&SourceArgs { dir: args.dir.clone(), format: Format::Text })?;
-    source.choose_part(&args.part)?;
+    source.choose_lines(&args.part)?;
     source.report_losses();
     let folders = source_folders(&args.sources);
     let mut files = Sources::new(&folders);

@@ -12,7 +12,7 @@ use flow_codec::format::names;
 use flow_codec::read::Trace;
 use flow_options::{OnError, OptionError, Options, StreamAddress};
 
-use crate::args::{AgentArgs, DEFAULT_DIR};
+use crate::args::{AgentArgs, DEFAULT_DIR, OnceIn};
 use crate::failure::Failure;
 use crate::output::{escaped, shell_quoted};
 use flow_query::open::{Recordings, further_among, is_container_name, locate, recording_name};
@@ -422,8 +422,8 @@ impl AgentOptions {
         if let Some(file) = args.presets_file() {
             options.add("presets-file", as_text(&absolute(&file)?)?)?;
         }
-        if args.lines_once {
-            options.add("lines-once", "true")?;
+        if let Some(once) = args.lines_once {
+            options.add("lines-once", if once == OnceIn::Run { "run" } else { "true" })?;
         }
         if args.no_calls {
             options.add("calls", "off")?;

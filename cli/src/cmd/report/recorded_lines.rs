@@ -17,7 +17,7 @@ const COUNT_WIDTH: usize = 12;
 
 /// Shows the lines of a source whose threads are not selected yet.
 pub(crate) fn run(args: &LinesArgs, mut source: Source, out: &mut Out) -> Result<Status, Failure> {
-    source.choose_part(&args.part)?;
+    source.choose_lines(&args.part)?;
     source.report_losses();
     let mut answer = Answer::new::<ReachedRow<'_>>(&source, args.source.format, usize::MAX, out)?;
     let mut progress = Progress::new(source.bytes(), out);

@@ -163,6 +163,14 @@ impl Source {
         Ok(selected?)
     }
 
+    /// Keeps the selected threads and tests, of which the recorded lines are asked for.
+    pub(crate) fn choose_lines(&mut self, part: &PartArgs) -> Result<(), Failure> {
+        if !part.tests.patterns.is_empty() {
+            self.traces.expect_lines_of_tests()?;
+        }
+        self.choose_part(part)
+    }
+
     /// Keeps what is selected. Returns the request, or the value of a context, that is to be shown as one tree, and how it is named.
     pub(crate) fn choose_part_as_tree(
         &mut self,
