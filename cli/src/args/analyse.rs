@@ -213,13 +213,18 @@ pub(crate) enum DiffFormat {
     Github,
     /// A report of tests in XML
     Junit,
+    /// A sequence diagram of what differs, for Mermaid
+    Mermaid,
+    /// A sequence diagram of what differs, for PlantUML
+    #[value(name = "plantuml")]
+    PlantUml,
 }
 
 impl DiffFormat {
-    /// The format of rows; that of other documents is text.
+    /// The format of rows; that of other documents is text. Beside a diagram, there is no text.
     pub(crate) fn of_rows(self) -> Format {
         match self {
-            Self::Json => Format::Json,
+            Self::Json | Self::Mermaid | Self::PlantUml => Format::Json,
             Self::Csv => Format::Csv,
             Self::Text | Self::Markdown | Self::Github | Self::Junit => Format::Text,
         }
@@ -227,8 +232,17 @@ impl DiffFormat {
 
     /// The format of what a terminal may show in its own way; `None` for documents that are not changed.
     pub(crate) fn of_screen(self) -> Option<Format> {
-        let is_document = matches!(self, Self::Markdown | Self::Github | Self::Junit);
-        (!is_document).then(|| self.of_rows())
+        (!self.is_of_lock() && !self.is_diagram()).then(|| self.of_rows())
+    }
+
+    /// Returns whether it is for a comparison with a lock only.
+    fn is_of_lock(self) -> bool {
+        matches!(self, Self::Markdown | Self::Github | Self::Junit)
+    }
+
+    /// Returns whether it is a sequence diagram.
+    pub(crate) fn is_diagram(self) -> bool {
+        matches!(self, Self::Mermaid | Self::PlantUml)
     }
 }
 
@@ -251,7 +265,8 @@ pub(crate) struct DiffArgs {
     pub(crate) has_named_sides: bool,
     #[command(flatten)]
     pub(crate) part: PartArgs,
-    /// Output format; json writes one object per line; the last three are for a comparison with flow.lock
+    /// Output format; json writes one object per line; markdown, github and junit are for a comparison with flow.lock, mermaid and
+    /// plantuml for one with --exact
     #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = OUTPUT)]
     pub(crate) format: DiffFormat,
     /// With flow.lock: exit with status 1 only if a test makes more calls than +10%, fewer than -10%, or either with 10%
@@ -378,7 +393,7 @@ impl DiffArgs {
             ("--accept", self.accept),
             ("--gone", self.gone.is_some()),
             ("--max-calls", self.max_calls.is_some()),
-            ("--format markdown, github or junit", self.format.of_screen().is_none()),
+            ("--format markdown, github or junit", self.format.is_of_lock()),
         ]);
         match all.first() {
             Some(flag) => Err(Failure::Usage(format!(
@@ -397,6 +412,7 @@ impl DiffArgs {
             ("--ignore-values", self.ignore_values),
             ("--next", self.next > 0),
             ("--html", self.html.is_some()),
+            ("--format mermaid or plantuml", self.format.is_diagram()),
         ]);
         match all.first() {
             Some(flag) if !self.is_exact() => Err(Failure::Usage(format!(

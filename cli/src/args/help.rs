@@ -170,6 +170,7 @@ Examples:
   flow diff --depth 5 --max 0 trace-before trace-after
   flow diff --exact trace-before trace-after
   flow diff --exact --html changes.html trace-before trace-after
+  flow diff --exact --format mermaid --own trace-before trace-after
   flow diff --exact --exit-code --ignore '**.Random' trace-before trace-after
   flow diff --exit-code --expect 'com.app.Cart#*' trace-before trace-after
   flow diff --exact --renamed com.app.Cart=com.app.Basket before after

@@ -5,6 +5,7 @@
 //! timeline of a thread ─▶ emit ─▶ parquet: calls
 //! shapes of a thread ─▶ ShapeFact ─▶ parquet: shapes
 //! timelines of all threads ─▶ emit ─▶ sequence: mermaid plantuml
+//! dag::Comparison (of flow diff) ─▶ sequence: mermaid plantuml
 //! timelines with instructions, merged ─▶ Executions ─▶ blinky
 //! lines ─▶ ask::Coverage ─▶ coverage: lcov cobertura jacoco
 //! records, marks ─▶ analysis::Graph, samples ─▶ profile::Frames ─▶ Stacks (weights by path): collapsed svg pprof
@@ -37,5 +38,6 @@ pub(crate) use names::MethodNumbers;
 pub(crate) use of_presets::OfPresets;
 pub(crate) use parquet::{MethodSums, Origin, Parquet, ShapesTables};
 pub(crate) use paths::{PathFormat, Stacks};
+pub(crate) use sequence::{DifferenceDiagram, DrawnThread};
 pub(crate) use target::{Target, Viewer, Writer, is_binary, viewer, writer};
 pub(crate) use timelines::HplSamples;

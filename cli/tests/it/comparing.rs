@@ -1,6 +1,7 @@
 //! `flow diff` of two calls, and of the values of calls.
 
 use std::fs;
+use std::num::NonZeroU64;
 use std::path::Path;
 
 use flow_codec::Offset;
@@ -232,4 +233,144 @@ fn a_trace_in_the_place_of_a_method_is_not_looked_up() {
         assert!(run.err.contains("METHOD is missing"), "{run:?}");
     }
     assert_eq!(calls(&["main"]).code, Some(0));
+}
+
+/// Calls as `(0 (1)(2) !)`, of the methods with these numbers; `!`: an exception leaves the call.
+fn calls(text: &str) -> TempDir {
+    let (mut bytes, mut encoder, mut marks) = (Vec::new(), MarkEncoder::default(), HEADER.to_vec());
+    let text = text.replace('(', " ").replace(')', " ) ").replace('!', " ! ");
+    for word in text.split_whitespace() {
+        match word {
+            "!" => {
+                let offset = Offset::new(bytes.len() as u64);
+                let position = Position { offset, exits: 0 };
+                let exits = NonZeroU64::MIN;
+                encoder.encode(position, &Mark::Unwound { exits, thrown: None }, &mut marks);
+            }
+            ")" => bytes.push(0x00),
+            id => bytes.push(0x80 | id.parse::<u8>().unwrap()),
+        }
+    }
+    encoder.finish(&mut marks);
+    let dir = bare(&bytes);
+    fs::write(dir.path().join("thread-1.marks"), marks).unwrap();
+    let names = (0..10).map(|id| format!("com.app.C{id}#m{id}()V={id}\n"));
+    fs::write(dir.path().join("ids.properties"), names.collect::<String>()).unwrap();
+    dir
+}
+
+/// The diagrams of a difference for Mermaid and PlantUML.
+fn diagrams(before: &TempDir, after: &TempDir, args: &[&str]) -> [Run; 2] {
+    let (before, after) = (text(before.path()), text(after.path()));
+    ["mermaid", "plantuml"].map(|language| {
+        let all = [&["--exact", "--format", language], args, &[&*before, &*after]].concat();
+        let run = diff(&all);
+        assert_eq!(run.code, Some(0), "{run:?}");
+        run
+    })
+}
+
+#[test]
+fn a_difference_is_a_sequence_diagram() {
+    let before = calls("(0 (1 (2)(2)(5)) (6) (8 (4)) (7))");
+    let after = calls("(0 (1 (2)(2)(3 (4)(4)(4))(5)) (2) (8 (4 !)) (7) (6))");
+    let [mermaid, plantuml] = diagrams(&before, &after, &[]);
+    let expected = "\
+sequenceDiagram
+actor p0 as thread 1
+participant p1 as C0
+participant p2 as C1
+participant p3 as C2
+participant p4 as C3
+participant p5 as C4
+participant p6 as C6
+participant p7 as C8
+p0 ->> p1: m0()
+activate p1
+p1 ->> p2: m1()
+activate p2
+loop 2 times
+p2 ->> p3: m2()
+end
+opt only after
+p2 ->> p4: m3()
+activate p4
+loop 3 times
+p4 ->> p5: m4()
+end
+deactivate p4
+end
+deactivate p2
+opt only before, moved
+p1 ->> p6: m6()
+end
+opt only after
+p1 ->> p3: m2()
+end
+p1 ->> p7: m8()
+activate p7
+p7 ->> p5: m4()
+activate p5
+note over p5: returned#59; after#58; left by an exception
+deactivate p5
+deactivate p7
+opt only after, moved
+p1 ->> p6: m6()
+end
+deactivate p1
+";
+    assert_eq!((&*mermaid.out, &*mermaid.err), (expected, ""));
+    for line in ["actor \"thread 1\" as p0\n", "opt only after\np2 -> p4: m3()\n"] {
+        assert!(plantuml.out.contains(line), "{}", plantuml.out);
+    }
+    assert!(
+        plantuml.out.starts_with("@startuml\n")
+            && plantuml.out.ends_with("end\ndeactivate p1\n@enduml\n")
+    );
+    let [same, _] = diagrams(&before, &before, &[]);
+    assert_eq!(same.out, "sequenceDiagram\nactor p0 as no difference\n");
+    let [first, _] = diagrams(&before, &after, &["--max", "1"]);
+    assert!(first.out.contains("m3()") && !first.out.contains("m6()"), "{first:?}");
+    assert!(first.err.contains("further differences"), "{first:?}");
+}
+
+#[test]
+fn a_diagram_of_a_difference_stays_small() {
+    // Of what only one side did, the outermost calls are shown.
+    let many =
+        "(1 (2 (3)) (4 (5)(6)) (7 (8)) (2) (3))".repeat(5) + &"(9 (1)(2)(3)(4)(5)(6))".repeat(9);
+    let many: String = (0..9).map(|id| format!("({id} {many})")).collect();
+    let [diagram, _] = diagrams(&calls("(0)"), &calls(&format!("(0 {many})")), &[]);
+    let messages = diagram.out.lines().filter(|line| line.contains(">> p")).count();
+    assert!((9..=120).contains(&messages), "{messages}");
+    assert!(diagram.out.contains(" calls are not shown#59; "), "{}", diagram.out);
+    // So are callers in the middle of a deep stack, which are no calls that differ.
+    let deep =
+        |inside: &str| calls(&format!("{}{inside}{}", "(1 (2 ".repeat(500), "))".repeat(500)));
+    let [diagram, _] = diagrams(&deep("(3)"), &deep("(4)"), &[]);
+    let expected = "p1 ->> p2: m2()\nactivate p2\np2 ->> p1: m1()\nactivate p1\nnote over p1: … 994 callers not shown\n";
+    assert!(diagram.out.contains(expected), "{}", diagram.out);
+    // What happens more than once is compared once.
+    let before = format!("(0 {})", "(1 (2)) (3)".repeat(3));
+    let [diagram, _] = diagrams(&calls(&before), &calls(&before.replace("(2)", "(4)")), &[]);
+    assert!(diagram.out.contains("note over p2: 3 times\nopt only before\n"), "{}", diagram.out);
+    assert_eq!(diagram.out.matches("m2()").count(), 1);
+}
+
+#[test]
+fn a_diagram_has_the_first_value_that_differs() {
+    let [diagram, _] = diagrams(&trace(1, 1), &trace(1, 0), &[]);
+    let expected = "sequenceDiagram\nactor p0 as thread 1\nnote over p0: result of Main.work#58; before 1, after 0\n";
+    assert_eq!(diagram.out, expected);
+    // Two calls are compared like two runs.
+    let dir = trace(1, 1);
+    let run = flow(&["diff", "1:0", "1:2", "--format", "mermaid"], dir.path());
+    assert!(run.out.contains("opt only before\n"), "{run:?}");
+    let place = text(dir.path());
+    for args in [[&*place, &*place], ["flow.lock", &place]] {
+        let run = diff(&[&["--format", "mermaid"], &args[..]].concat());
+        assert_eq!((run.code, &*run.out), (Some(2), ""), "{args:?}: {run:?}");
+        let expected = "--format mermaid or plantuml applies to a comparison call by call";
+        assert!(run.err.contains(expected), "{args:?}: {}", run.err);
+    }
 }

@@ -68,25 +68,28 @@ impl<'a> JoinedNames<'a> {
         places.filter_map(|(trace, id)| Some((self.names.get(*trace)?, *id)))
     }
 
+    /// The names of the trace that has a method, and its id there.
+    #[doc(hidden)]
+    pub fn place(&self, number: MethodId) -> Option<(&MethodNames<'a>, MethodId)> {
+        let (trace, id) = self.methods.place(number)?;
+        Some((self.names.get(trace)?, id))
+    }
+
     /// The name of a method in a form.
     pub fn get(&self, number: MethodId, form: NameForm) -> String {
-        let place = self.methods.place(number);
-        let name = place.and_then(|(trace, id)| Some(self.names.get(trace)?.get(id, form)));
-        name.unwrap_or_default()
+        self.place(number).map_or(String::new(), |(names, id)| names.get(id, form))
     }
 
     /// The key of a method in the names of shapes.
     #[doc(hidden)]
     pub fn key(&self, number: MethodId) -> MethodKey {
-        let place = self.methods.place(number);
-        let found = place.and_then(|(trace, id)| Some((self.names.get(trace)?, id)));
-        found.map_or(MethodKey::unknown(number), |(names, id)| names.methods().key(id))
+        let place = self.place(number);
+        place.map_or(MethodKey::unknown(number), |(names, id)| names.methods().key(id))
     }
 
     /// The class, name and descriptor of a method, and its readable name.
     pub(crate) fn columns(&self, number: MethodId) -> NameColumns<'_> {
-        let place = self.methods.place(number);
-        let found = place.and_then(|(trace, id)| self.names.get(trace)?.methods().get(id));
+        let found = self.place(number).and_then(|(names, id)| names.methods().get(id));
         found.map_or(NameColumns::NOTHING, |method| {
             let readable = self.get(number, NameForm::Readable);
             NameColumns::new(Name::from(method.info()), readable)

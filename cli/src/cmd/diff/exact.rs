@@ -7,15 +7,16 @@ use flow_query::analysis::{MethodName, Run};
 use flow_query::ask::{
     Differences, DifferingThread, DifferingValue, DifferingValues, RunDifferences, ThreadTurn,
 };
-use flow_query::dag::{Comparison, Difference, Kind, Outcome, Shift};
+use flow_query::dag::{Comparison, Difference, Kind, Shift};
 use flow_query::open::Traces;
 use flow_query::rows::{Cell, ExactRow};
 use flow_query::shapes::{JoinedNames, JoinedThread};
 
 use super::sides::Sides;
-use crate::args::{DiffArgs, Format};
+use crate::args::{DiffArgs, DiffFormat, Format};
 use crate::cmd::line_limit;
 use crate::cmd::page_file::PageFile;
+use crate::export::{DifferenceDiagram, DrawnThread};
 use crate::failure::{Failure, Status};
 use crate::html::{Compared, ComparedThread, diff_page};
 use crate::input::source::Source;
@@ -28,6 +29,8 @@ use crate::output::{
 const DEFAULT_MAX: u64 = 20;
 /// The same of a page.
 const PAGE_MAX: u64 = 1000;
+/// The most differences of a diagram, which has as many messages.
+const DIAGRAM_MAX: usize = 120;
 /// The frames that are named at each end of a stack.
 const CHAIN_ENDS: usize = 3;
 /// The calls that are shown of one difference in text, and those before it that both sides made.
@@ -41,7 +44,10 @@ const SHOWN_VALUE: usize = 32;
 /// How many differences are shown, and how many come before the first of them.
 fn limits(args: &DiffArgs) -> (usize, usize) {
     let default = if args.html.is_some() { PAGE_MAX } else { DEFAULT_MAX };
-    let most = line_limit(args.max, args.format.of_rows(), default);
+    let most = match args.format.is_diagram() {
+        true => line_limit(args.max, Format::Text, default).min(DIAGRAM_MAX),
+        false => line_limit(args.max, args.format.of_rows(), default),
+    };
     (most, usize::try_from(args.next).unwrap_or(usize::MAX))
 }
 
@@ -119,8 +125,10 @@ pub(super) fn run(
         PageFile::find(path)?.write(&page, out)?;
         return Ok((status, differs));
     }
-    match args.format.of_rows() {
-        Format::Text => print.text(out)?,
+    match args.format {
+        DiffFormat::Mermaid => out.write_all(print.diagram().mermaid().as_bytes())?,
+        DiffFormat::PlantUml => out.write_all(print.diagram().plantuml().as_bytes())?,
+        format if format.of_rows() == Format::Text => print.text(out)?,
         _ => {
             let mut records = Records::new::<ExactRow<'_>>(args.format.of_rows(), false, out)?;
             records.sort_keys();
@@ -177,6 +185,30 @@ impl<'p> Print<'p> {
             values: self.found.values,
             most: self.most,
         }
+    }
+
+    /// What a sequence diagram shows.
+    fn diagram(&self) -> DifferenceDiagram<'_> {
+        let (mut skip, mut left) = (self.skipped, self.most);
+        let mut threads = Vec::new();
+        for thread in &self.found.differing {
+            let all = thread.comparison.differences();
+            let shown = all.get(skip..).unwrap_or_default();
+            skip -= skip.min(all.len());
+            let shown = shown.get(..left).unwrap_or(shown);
+            left -= shown.len();
+            let value = thread.values.first().filter(|_| self.skipped == 0);
+            if !shown.is_empty() || value.is_some() || all.is_empty() {
+                threads.push(DrawnThread {
+                    name: self.title(thread),
+                    comparison: &thread.comparison,
+                    shown,
+                    value: value.map(|value| (value, thread.values.is_before_calls)),
+                });
+            }
+        }
+        let (shapes, words) = (&self.found.shapes, self.sides.words);
+        DifferenceDiagram { shapes, names: self.names, words, threads }
     }
 
     fn text(&self, out: &mut Out) -> Result<(), Failure> {
@@ -358,7 +390,7 @@ impl<'p> Print<'p> {
         }
         if let Some([before, after]) = difference.outcomes {
             let word = self.sides.words[1];
-            writeln!(out, "  {}; {word}: {}", outcome(before), outcome(after))?;
+            writeln!(out, "  {}; {word}: {}", before.text(), after.text())?;
         }
         Ok(())
     }
@@ -482,13 +514,5 @@ fn times_text(count: u64) -> String {
     match count {
         1 => String::new(),
         count => format!(" ×{}", grouped(count)),
-    }
-}
-
-fn outcome(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Returned => "returned",
-        Outcome::Unwound => "left by an exception",
-        Outcome::Cut => "not left before recording ended or paused",
     }
 }

@@ -49,7 +49,10 @@ pub(super) fn run(args: &DiffArgs, out: &mut Out) -> Result<Status, Failure> {
         DiffFormat::Markdown => print.markdown(out)?,
         DiffFormat::Github => print.github(out)?,
         DiffFormat::Junit => print.junit(out)?,
-        DiffFormat::Json | DiffFormat::Csv => print.rows(out)?,
+        // Diagrams are refused.
+        DiffFormat::Json | DiffFormat::Csv | DiffFormat::Mermaid | DiffFormat::PlantUml => {
+            print.rows(out)?;
+        }
     }
     if args.accept {
         let new = asked.accept(before.clone(), after.lock, gone)?;

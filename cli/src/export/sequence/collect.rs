@@ -2,20 +2,17 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use flow_codec::MethodId;
 use flow_codec::read::{ThreadFile, Trace};
+use flow_codec::{MethodId, MethodNames};
 use flow_query::ask::HandedCalls;
 
 use super::super::emit::{Buffer, Exit, Exporter, Moment, ValuesOfCall};
 use super::super::handed::{Given, Handed, OfCall};
 use super::super::labels::whole_thread_name;
-use super::diagram::Diagram;
-use super::steps::{Call, MAX_DEPTH, Part, Step, push};
+use super::diagram::{Diagram, class_and_name};
+use super::steps::{Call, MAX_DEPTH, MAX_STEPS, Part, Step, outermost, push};
 use super::syntax::{Mermaid, PlantUml, Syntax};
 use crate::failure::Failure;
-
-/// How many steps are in memory. Further calls are left out, unless they repeat others.
-const MAX_STEPS: usize = 100_000;
 
 /// A sequence diagram. Memory: the steps of all threads, and what is handed over.
 pub(in crate::export) struct Sequence<'a> {
@@ -158,7 +155,14 @@ impl Exporter for Sequence<'_> {
     fn finish(&mut self, out: &mut Vec<u8>) {
         let mut joined = Joined { parts: std::mem::take(&mut self.parts), threads: Vec::new() };
         joined.join(std::mem::take(&mut self.threads));
-        let diagram = Diagram::new(self.trace.methods(), &joined.threads, self.calls);
+        let steps: Vec<Step> = joined.threads.into_iter().map(Step::Part).collect();
+        let names = MethodNames::new(self.trace.methods());
+        let diagram = Diagram::new(
+            &|method| class_and_name(&names, method),
+            |depth| outermost(&steps, depth),
+            self.calls,
+            "; --in, --own, --depth, --include and --exclude select others",
+        );
         out.extend_from_slice(diagram.write(self.syntax).as_bytes());
     }
 }
@@ -225,7 +229,7 @@ impl Joined {
                 },
                 Step::Call(_) | Step::Given(_) => continue,
                 // What is equal gave nothing.
-                Step::Loop(..) | Step::Part(_) => step,
+                Step::Loop(..) | Step::Part(_) | Step::Only(..) | Step::Note(_) => step,
             };
             push(&mut joined, step);
         }

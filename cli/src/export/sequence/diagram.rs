@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use flow_codec::read::Methods;
 use flow_codec::{MethodId, MethodNames, NameForm};
 
-use super::steps::{Call, MAX_DEPTH, Part, Step, outermost};
+use super::steps::{Call, MAX_DEPTH, Step};
 use super::syntax::{MessageKind, Syntax};
 use crate::output::{grouped, plural};
 
@@ -41,24 +40,28 @@ pub(super) enum Line {
     /// A participant begins to do what follows.
     Begin(usize),
     End(usize),
-    Loop(u64),
-    EndLoop,
-    /// A remark below everything.
-    Note(String),
+    /// A frame around what follows, by its kind and with its text.
+    Frame(String),
+    EndFrame,
+    /// A remark on a participant, or on all.
+    Note(Option<usize>, String),
 }
 
 impl Diagram {
-    /// The diagram of what threads did, of this many calls.
-    pub(super) fn new(methods: &Methods, threads: &[Part], calls: u64) -> Self {
-        let steps: Vec<Step> = threads.iter().cloned().map(Step::Part).collect();
-        let mut drawing = Drawing::new(methods);
+    /// The diagram of the steps with this many calls, at a depth of at most [`MAX_DEPTH`] that makes it small enough. `names` has the class
+    /// and the name of a method, and `advice` ends the remark that calls are not shown.
+    pub(super) fn new(
+        names: Names<'_>,
+        steps: impl Fn(usize) -> Vec<Step>,
+        calls: u64,
+        advice: &str,
+    ) -> Self {
+        let mut drawing = Drawing::new(names);
         drawing.draw(&that_fit(steps), None, None, 1);
         if drawing.shown < calls {
-            let left_out = grouped(calls - drawing.shown);
-            drawing.lines.push(Line::Note(format!(
-                "… {left_out} of {} are not shown; --in, --own, --depth, --include and --exclude select others",
-                plural(calls, "call")
-            )));
+            let (left_out, all) = (grouped(calls - drawing.shown), plural(calls, "call"));
+            let text = format!("… {left_out} of {all} are not shown{advice}");
+            drawing.lines.push(Line::Note(None, text));
         }
         drawing.finish()
     }
@@ -83,26 +86,33 @@ impl Diagram {
                 }
                 Line::Begin(of) => format!("activate p{of}\n"),
                 Line::End(of) => format!("deactivate p{of}\n"),
-                Line::Loop(times) => format!("loop {times} times\n"),
-                Line::EndLoop => "end\n".to_owned(),
-                Line::Note(text) => format!("note over {all}: {}\n", syntax.escaped(text)),
+                Line::Frame(text) => format!("{text}\n"),
+                Line::EndFrame => "end\n".to_owned(),
+                Line::Note(Some(of), text) => {
+                    format!("note over p{of}: {}\n", syntax.escaped(&cut(text)))
+                }
+                Line::Note(None, text) => format!("note over {all}: {}\n", syntax.escaped(text)),
             };
         }
         text + syntax.tail()
     }
 }
 
-/// The outermost calls, if not all fit into a diagram.
-fn that_fit(steps: Vec<Step>) -> Vec<Step> {
+/// The class and the name of a method.
+pub(super) type Names<'a> = &'a dyn Fn(MethodId) -> (String, String);
+
+/// The steps at the largest depth that fits into a diagram, or at the smallest one.
+fn that_fit(steps: impl Fn(usize) -> Vec<Step>) -> Vec<Step> {
     let fits = |steps: &[Step]| steps.iter().map(Step::messages).sum::<usize>() <= MAX_MESSAGES;
-    if fits(&steps) {
-        return steps;
+    let all = steps(MAX_DEPTH);
+    if fits(&all) {
+        return all;
     }
-    let mut fitting = outermost(&steps, 1);
+    let mut fitting = steps(1);
     let (mut low, mut high) = (1, MAX_DEPTH);
     while high - low > 1 {
         let middle = low + (high - low) / 2;
-        let outer = outermost(&steps, middle);
+        let outer = steps(middle);
         if fits(&outer) { (low, fitting) = (middle, outer) } else { high = middle }
     }
     fitting
@@ -118,7 +128,7 @@ fn cut(text: &str) -> String {
 
 /// A diagram that is being drawn.
 struct Drawing<'a> {
-    names: MethodNames<'a>,
+    names: Names<'a>,
     /// Classes by their full names, and threads: each with the number of its messages.
     participants: Vec<(Participant, usize)>,
     numbers: HashMap<(bool, String), usize>,
@@ -129,9 +139,9 @@ struct Drawing<'a> {
 }
 
 impl<'a> Drawing<'a> {
-    fn new(methods: &'a Methods) -> Self {
+    fn new(names: Names<'a>) -> Self {
         Self {
-            names: MethodNames::new(methods),
+            names,
             participants: Vec::new(),
             numbers: HashMap::new(),
             lines: Vec::new(),
@@ -157,9 +167,17 @@ impl<'a> Drawing<'a> {
                 _ if self.messages >= MAX_MESSAGES => return,
                 Step::Call(call) => self.call(call, from.unwrap_or_default(), thread, times),
                 Step::Loop(more, body) => {
-                    self.lines.push(Line::Loop(*more));
+                    self.lines.push(Line::Frame(format!("loop {more} times")));
                     self.draw(body, from, thread, times.saturating_mul(*more));
-                    self.lines.push(Line::EndLoop);
+                    self.lines.push(Line::EndFrame);
+                }
+                Step::Only(words, body) => {
+                    self.lines.push(Line::Frame(format!("opt {words}")));
+                    self.draw(body, from, thread, times);
+                    self.lines.push(Line::EndFrame);
+                }
+                Step::Note(text) => {
+                    self.lines.push(Line::Note(from, text.to_string()));
                 }
                 Step::Part(part) => match from {
                     Some(_) => self.draw(&part.steps, from, Some(&part.thread), times),
@@ -174,7 +192,7 @@ impl<'a> Drawing<'a> {
     }
 
     fn call(&mut self, call: &Call, from: usize, thread: Option<&str>, times: u64) {
-        let (class, name) = self.name(call.method);
+        let (class, name) = (self.names)(call.method);
         let to = self.participant(&class, false);
         self.shown = self.shown.saturating_add(times);
         let (kind, text) = match thread {
@@ -203,18 +221,6 @@ impl<'a> Drawing<'a> {
         self.lines.push(Line::Message { from, to, kind, text });
     }
 
-    /// The class of a method, and how a message names the method.
-    fn name(&self, method: MethodId) -> (String, String) {
-        let short = self.names.get(method, NameForm::Short);
-        let Some(info) = self.names.methods().get(method).map(|method| method.info()) else {
-            return ("?".to_owned(), short);
-        };
-        let in_class = short.strip_prefix(simple(&info.class));
-        let name = in_class.and_then(|name| name.strip_prefix('.')).unwrap_or(&short);
-        let brackets = if name.contains(' ') { "" } else { "()" };
-        (info.class.to_string(), format!("{name}{brackets}"))
-    }
-
     /// Makes one participant of those that are too many.
     fn finish(self) -> Diagram {
         let Self { mut participants, mut lines, .. } = self;
@@ -241,7 +247,7 @@ impl<'a> Drawing<'a> {
                     }
                     (*from, *to) = (shown(*from), shown(*to));
                 }
-                Line::Begin(of) | Line::End(of) => *of = shown(*of),
+                Line::Begin(of) | Line::End(of) | Line::Note(Some(of), _) => *of = shown(*of),
                 _ => {}
             }
         }
@@ -259,6 +265,18 @@ impl<'a> Drawing<'a> {
         }
         Diagram { participants, lines }
     }
+}
+
+/// The class of a method, and how a message names the method.
+pub(super) fn class_and_name(names: &MethodNames<'_>, method: MethodId) -> (String, String) {
+    let short = names.get(method, NameForm::Short);
+    let Some(info) = names.methods().get(method).map(|method| method.info()) else {
+        return ("?".to_owned(), short);
+    };
+    let in_class = short.strip_prefix(simple(&info.class));
+    let name = in_class.and_then(|name| name.strip_prefix('.')).unwrap_or(&short);
+    let brackets = if name.contains(' ') { "" } else { "()" };
+    (info.class.to_string(), format!("{name}{brackets}"))
 }
 
 /// The part of a name after the last dot.

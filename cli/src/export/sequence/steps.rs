@@ -6,6 +6,8 @@ use flow_codec::MethodId;
 
 /// Calls deeper than this are left out. Steps are nested as deep, and functions call themselves for what is nested.
 pub(super) const MAX_DEPTH: usize = 64;
+/// How many steps are in memory. Further calls are left out, unless they repeat others.
+pub(super) const MAX_STEPS: usize = 100_000;
 /// A loop has at most this many steps.
 const MAX_LOOP: usize = 8;
 
@@ -19,6 +21,10 @@ pub(super) enum Step {
     Given(u64),
     /// What was handed to a thread.
     Part(Part),
+    /// Steps of one of two sides that are compared, with words for that.
+    Only(Rc<str>, Vec<Step>),
+    /// A remark on the caller, or on a thread.
+    Note(Rc<str>),
 }
 
 /// A call.
@@ -77,8 +83,8 @@ impl Step {
     pub(super) fn inside(&self) -> &[Self] {
         match self {
             Self::Call(call) => &call.inside,
-            Self::Loop(_, steps) | Self::Part(Part { steps, .. }) => steps,
-            Self::Given(_) => &[],
+            Self::Loop(_, steps) | Self::Only(_, steps) | Self::Part(Part { steps, .. }) => steps,
+            Self::Given(_) | Self::Note(_) => &[],
         }
     }
 
@@ -117,7 +123,7 @@ pub(super) fn outermost(steps: &[Step], depth: usize) -> Vec<Step> {
                 steps if steps.is_empty() => continue,
                 steps => Step::Part(Part { steps, ..part.clone() }),
             },
-            Step::Given(_) => continue,
+            Step::Given(_) | Step::Only(..) | Step::Note(_) => continue,
         };
         push(&mut outer, step);
     }

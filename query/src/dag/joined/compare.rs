@@ -189,13 +189,23 @@ impl Comparison {
     /// The method of a call that differs, and those of its callers, the outermost first. Empty for a thread itself.
     #[must_use]
     pub fn stack(&self, difference: &Difference) -> Vec<MethodId> {
-        let (mut stack, mut next) = (Vec::new(), Some(difference.pair));
-        while let Some((method, caller)) = next.and_then(|pair| self.callers.get(pair)) {
-            stack.extend(method);
+        self.path(difference).into_iter().filter_map(|(_, method)| method).collect()
+    }
+
+    /// A call that differs after its callers, the outermost first: each with its number among the calls that were compared, and its
+    /// method; a thread itself has none.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn path(&self, difference: &Difference) -> Vec<(usize, Option<MethodId>)> {
+        let (mut path, mut next) = (Vec::new(), Some(difference.pair));
+        while let Some((pair, (method, caller))) =
+            next.and_then(|pair| Some((pair, self.callers.get(pair)?)))
+        {
+            path.push((pair, *method));
             next = *caller;
         }
-        stack.reverse();
-        stack
+        path.reverse();
+        path
     }
 
     /// The pair of the two themselves, if they differ.

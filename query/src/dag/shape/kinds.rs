@@ -46,6 +46,16 @@ impl Outcome {
             Self::Cut => "cut",
         }
     }
+
+    /// The outcome for people.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Returned => "returned",
+            Self::Unwound => "left by an exception",
+            Self::Cut => "not left before recording ended or paused",
+        }
+    }
 }
 
 /// A place where events are missing.
