@@ -45,7 +45,11 @@ fn main() {
     report_limits_of_files();
     let outcome = match Args::read(terminal_columns()) {
         // Before standard output is locked: the server writes there from another thread.
-        Ok(Args { verb: Verb::Mcp(args), .. }) => mcp::run(&args.request()),
+        Ok(Args { verb: Verb::Mcp(args), memory, raw_names, .. }) => {
+            let memory = memory.map(|bytes| format!("--memory={bytes}"));
+            let raw_names = raw_names.then(|| "--raw-names".to_owned());
+            mcp::run(&args.request(memory.into_iter().chain(raw_names).collect()))
+        }
         Ok(args) => {
             let mut out = Out::new(args.color, args.width);
             args.memory.into_iter().for_each(flow_query::shapes::limit_memory);

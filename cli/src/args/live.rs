@@ -87,9 +87,9 @@ pub(crate) struct McpArgs {
 
 impl McpArgs {
     /// What is requested.
-    pub(crate) fn request(&self) -> Request {
+    pub(crate) fn request(&self, flags: Vec<String>) -> Request {
         let (path, may_record) = (self.path.clone(), self.allow_record);
         let install = self.install.map(|client| (client, self.program.clone()));
-        Request { path, may_record, install }
+        Request { path, may_record, flags, install }
     }
 }

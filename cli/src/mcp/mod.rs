@@ -32,21 +32,26 @@ pub(crate) struct Request {
     pub(crate) path: Option<PathBuf>,
     /// Whether clients may run programs.
     pub(crate) may_record: bool,
+    /// Flags of every verb with which questions are answered, such as `--memory`.
+    pub(crate) flags: Vec<String>,
     /// A client into whose settings flow is entered, instead of serving, with the command that starts flow.
     pub(crate) install: Option<(Client, Option<String>)>,
 }
 
 /// Serves questions, or enters flow into the settings of a client.
 pub(crate) fn run(request: &Request) -> Result<Status, Failure> {
-    let Request { path, may_record, install } = request;
+    let Request { path, may_record, flags, install } = request;
     let Some((client, program)) = install else {
-        server::serve(path.as_deref(), DEFAULT_DIR, *may_record).map_err(Failure::Failed)?;
+        let served = server::serve(path.as_deref(), DEFAULT_DIR, *may_record, flags);
+        served.map_err(Failure::Failed)?;
         return Ok(Status::Done);
     };
     let program = program.as_deref().unwrap_or("flow");
     let path = path.iter().map(|path| path.display().to_string());
     let record = may_record.then(|| "--allow-record".to_owned());
-    let arguments: Vec<_> = ["mcp".to_owned()].into_iter().chain(record).chain(path).collect();
+    let flags = flags.iter().cloned();
+    let arguments = ["mcp".to_owned()].into_iter().chain(flags).chain(record).chain(path);
+    let arguments: Vec<_> = arguments.collect();
     let here = std::env::current_dir().map_err(|error| Failure::Failed(error.to_string()))?;
     let file = install::install(*client, &here, program, &arguments).map_err(Failure::Failed)?;
     let file = file.display();

@@ -48,6 +48,8 @@ thread, from 0), which around and outline take. Each answer begins with the comm
 struct Server {
     traces: Traces,
     may_record: bool,
+    /// What each question begins with.
+    flags: Vec<String>,
     free: Semaphore,
     /// Traces for which an index was requested.
     indexed: Mutex<HashSet<PathBuf>>,
@@ -61,13 +63,15 @@ pub(super) fn serve(
     path: Option<&Path>,
     default_name: &str,
     may_record: bool,
+    flags: &[String],
 ) -> Result<(), String> {
     let traces = Traces::at(path, default_name).map_err(|error| {
         let path = path.map_or_else(|| ".".into(), |path| path.display().to_string());
         format!("{path}: {error}")
     })?;
     let free = Semaphore::new(AT_A_TIME);
-    let server = Server { traces, may_record, free, indexed: Mutex::default() };
+    let (flags, indexed) = (flags.to_vec(), Mutex::default());
+    let server = Server { traces, may_record, flags, free, indexed };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
     let served = runtime.block_on(async {
@@ -101,7 +105,8 @@ impl Server {
         let _turn = self.free.acquire().await;
         let most = if records { usize::MAX } else { asked.bytes + 1 };
         let begun = Instant::now();
-        let printed = run(&asked.words, self.traces.folder(), most, limit).await?;
+        let words = [&self.flags[..], &asked.words].concat();
+        let printed = run(&words, self.traces.folder(), most, limit).await?;
         if let Some(trace) = asked.trace.filter(|_| begun.elapsed() > SLOW) {
             self.index(trace);
         }
@@ -127,6 +132,7 @@ impl Server {
             return;
         }
         let words = ["check", "--index", "--"].map(str::to_owned).into_iter();
+        let words = self.flags.iter().cloned().chain(words);
         let words: Vec<_> = words.chain([trace.display().to_string()]).collect();
         let folder = self.traces.folder().to_owned();
         // Whatever prevents it, answers are right without.

@@ -353,10 +353,21 @@ fn a_client_may_record_if_the_server_allows_it() {
 }
 
 #[test]
+fn the_memory_of_the_server_is_that_of_its_questions() {
+    let folder = folder();
+    for (arguments, is_limited) in [(&["t"][..], false), (&["t", "--memory", "80"], true)] {
+        let (mut client, _) = Client::initialized("2025-11-25", arguments, folder.path());
+        let (text, _) = client.call("behaviours", json!({"method": "**#main"}));
+        assert_eq!(text.contains("shapes need more than 80 B"), is_limited, "{text}");
+        assert_eq!(client.end(), Some(0));
+    }
+}
+
+#[test]
 fn flow_enters_itself_into_the_settings_of_a_client() {
     let folder = tempfile::tempdir().unwrap();
     let run = command()
-        .args(["mcp", "--install", "claude", "--allow-record"])
+        .args(["mcp", "--install", "claude", "--allow-record", "--memory", "1k"])
         .current_dir(folder.path())
         .output()
         .unwrap();
@@ -364,10 +375,8 @@ fn flow_enters_itself_into_the_settings_of_a_client() {
     let settings = fs::read_to_string(folder.path().join(".mcp.json")).unwrap();
     let settings: Value = serde_json::from_str(&settings).unwrap();
     let entered = &settings["mcpServers"]["flow"];
-    assert_eq!(
-        entered,
-        &json!({"type": "stdio", "command": "flow", "args": ["mcp", "--allow-record"]})
-    );
+    let arguments = ["mcp", "--memory=1024", "--allow-record"];
+    assert_eq!(entered, &json!({"type": "stdio", "command": "flow", "args": arguments}));
 }
 
 #[test]
