@@ -173,16 +173,16 @@ pub(crate) struct Emit<'a> {
 }
 
 impl Emit<'_> {
-    /// Emits all threads of a trace. `write` receives the bytes of the file.
+    /// Emits all threads of a trace. `write` receives the bytes of the file. Returns how many calls were emitted, too.
     pub(crate) fn trace(
         &self,
         trace: &Trace,
         exporter: &mut dyn Exporter,
         progress: &mut Progress,
         write: &mut dyn FnMut(&[u8]) -> Result<(), Failure>,
-    ) -> Result<Status, Failure> {
+    ) -> Result<(Status, u64), Failure> {
         let mut out = Buffer { bytes: Vec::new(), write };
-        let mut status = Status::Done;
+        let (mut status, mut calls) = (Status::Done, 0_u64);
         if exporter.reads_twice() {
             for file in trace.files() {
                 self.measure(trace, file, exporter, &mut Progress::hidden())?;
@@ -190,12 +190,13 @@ impl Emit<'_> {
         }
         exporter.begin(&mut out.bytes);
         for file in trace.files() {
-            let (reading, _) = self.thread(trace, file, exporter, progress, &mut out)?;
+            let (reading, more) = self.thread(trace, file, exporter, progress, &mut out)?;
+            calls = calls.saturating_add(more);
             status = status.and(reading.report(file, progress));
         }
         exporter.finish(&mut out.bytes);
         out.flush()?;
-        Ok(status)
+        Ok((status, calls))
     }
 
     /// Emits the instructions that ran, in one order.

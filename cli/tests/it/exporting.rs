@@ -249,6 +249,7 @@ fn tables_have_the_rows_of_csv() {
         let run = flow(&args, dir.path());
         assert_eq!((run.code, run.out.as_str()), (Some(0), ""), "{}", run.err);
         let calls = crate::readers::tables::calls(&out);
+        assert!(run.err.contains(" in ") && run.err.ends_with(&format!(": {to}\n")), "{}", run.err);
         let csv = case.export("csv", dir.path());
         let mut csv = csv::Reader::from_reader(&csv[..]);
         let rows = csv.deserialize().map(Result::unwrap);
@@ -503,8 +504,11 @@ fn a_file_has_the_same_bytes_as_standard_output() {
     let file = dir.path().join("out.json");
     fs::write(&file, "an earlier one, which is longer".repeat(1000)).unwrap();
     let run = flow(&["export", "--to", "chrome", "--out", &text(&file)], dir.path());
-    assert_eq!((run.code, run.out.as_str(), run.err.as_str()), (Some(0), "", ""));
-    assert_eq!(fs::read(&file).unwrap(), CASES[0].export("chrome", dir.path()));
+    let said = format!("flow: 7 calls in 1.3 KB: {}\n", text(&file));
+    assert_eq!((run.code, run.out.as_str(), run.err.as_str()), (Some(0), "", &*said));
+    let written = fs::read(&file).unwrap();
+    assert_eq!(written, CASES[0].export("chrome", dir.path()));
+    assert!((1331..1434).contains(&written.len()), "{}", written.len());
     let run = flow(&["export", "--to", "chrome", "--out", &text(dir.path())], dir.path());
     assert_eq!((run.code, run.out.as_str()), (Some(1), ""));
     assert!(run.err.contains("Is a directory"), "{}", run.err);

@@ -8,11 +8,12 @@ use flow_codec::format::baseline::{Baseline, OutlinedCall, Unit};
 use flow_codec::format::shape_name::ShapeName;
 use flow_query::dag::{Kind, ShapeId, Shapes};
 
+use super::destination::report;
 use crate::args::{BaselineArgs, Format};
 use crate::failure::{Failure, Status};
 use crate::input::flags::SourceArgs;
 use crate::input::source::{Source, refuse_trace};
-use crate::output::{Out, Progress, bytes, message, plural, shell_quoted};
+use crate::output::{Out, Progress, plural};
 use flow_query::shapes::{JoinedNames, Joiner, Joins};
 
 /// The most calls in the outline of a thread or a test.
@@ -51,8 +52,7 @@ pub(super) fn run(args: &BaselineArgs, out: &mut Out) -> Result<Status, Failure>
     };
     fs::write(file, &text)
         .map_err(|error| Failure::Failed(format!("{}: {error}", file.display())))?;
-    let (count, size) = (plural(baseline.units.len() as u64, "unit"), bytes(text.len() as u64));
-    message(&format!("{count} in {size}: {}", shell_quoted(&file.to_string_lossy())));
+    report(&plural(baseline.units.len() as u64, "unit"), file);
     Ok(status)
 }
 

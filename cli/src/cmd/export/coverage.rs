@@ -9,7 +9,7 @@ use crate::failure::{Failure, Status};
 use crate::input::flags::SourceArgs;
 use crate::input::source::Source;
 use crate::input::sources::{Sources, source_folders};
-use crate::output::{Out, lines_message, message};
+use crate::output::{Out, lines_message, message, plural};
 
 pub(super) fn run(
     args: &CoverageArgs,
@@ -62,6 +62,6 @@ pub(super) fn run(
         let written = write_coverage(&document, format, &mut path, &mut to.to);
         written.map_err(|error| to.failure(error))?;
     }
-    to.finish()?;
+    to.finish(&plural(all.files.len() as u64, "source file"))?;
     Ok(status)
 }

@@ -1,12 +1,12 @@
 //! The destination of an export.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 use crate::input::source::refuse_trace;
-use crate::output::{Out, Progress};
+use crate::output::{Out, Progress, bytes, message, shell_quoted};
 
 /// A file, or standard output.
 pub(super) struct Destination<'a> {
@@ -39,9 +39,11 @@ impl<'a> Destination<'a> {
         self.to.write_all(bytes).map_err(|error| self.failure(error))
     }
 
-    /// Writes what is buffered.
-    pub(super) fn finish(&mut self) -> Result<(), Failure> {
-        self.to.flush().map_err(|error| self.failure(error))
+    /// Writes what is buffered, and prints what is in the file.
+    pub(super) fn finish(mut self, what: &str) -> Result<(), Failure> {
+        self.to.flush().map_err(|error| self.failure(error))?;
+        self.path.iter().for_each(|path| report(what, path));
+        Ok(())
     }
 
     /// Describes an error in writing.
@@ -54,4 +56,21 @@ impl<'a> Destination<'a> {
             None => Failure::Output(error),
         }
     }
+}
+
+/// Prints what was written, how large it is, and where: to a file, or a directory of tables, but not a pipe or a device.
+pub(super) fn report(what: &str, path: &Path) {
+    if let Some(size) = size(path) {
+        let path = path.to_string_lossy();
+        message(&format!("{what} in {}: {}", bytes(size), shell_quoted(&path)));
+    }
+}
+
+fn size(path: &Path) -> Option<u64> {
+    let metadata = fs::metadata(path).ok()?;
+    if metadata.is_file() {
+        return Some(metadata.len());
+    }
+    let entries = fs::read_dir(path).ok()?.flatten();
+    Some(entries.filter_map(|entry| size(&entry.path())).sum())
 }

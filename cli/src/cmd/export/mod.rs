@@ -155,15 +155,16 @@ fn log_of_samples(
     if let Some(viewer) = viewer(to).filter(|_| !args.force) {
         refuse_large(&viewer, trace, threads)?;
     }
-    let mut log = HplSamples::new(trace);
+    let (mut log, mut count) = (HplSamples::new(trace), 0);
     let (mut to, _) = Destination::new(args.out.as_deref(), 0, out)?;
     while let Some((sampling, sample)) = samples.next_sample()? {
         if threads.include(trace, sample.thread) {
             log.add(sampling, &sample, &mut |bytes| to.put(bytes))?;
+            count += 1;
         }
     }
     let left_out = log.finish(&mut |bytes| to.put(bytes))?;
-    to.finish()?;
+    to.finish(&plural(count, "sample"))?;
     let mut status = source.status;
     if left_out > 0 {
         let left_out = plural(left_out, "interval");

@@ -4,6 +4,7 @@ use flow_codec::read::TestRun;
 use flow_query::reading::Selected;
 use flow_query::shapes::read_facts;
 
+use super::destination::report;
 use crate::args::{Format, ShapeTablesArgs};
 use crate::cmd::report::sums::sums;
 use crate::export::{MethodSums, Origin, ShapesTables};
@@ -37,6 +38,7 @@ pub(super) fn run(args: &ShapeTablesArgs) -> Result<Status, Failure> {
     let sums = sums(&selected, &chosen, unit, &mut progress);
     tables.end(&MethodSums { unit, rows: sums.rows })?;
     drop(progress);
+    report("tables", &args.out);
     let is_left_out =
         |run: &&TestRun| run.left_out.is_some() && part.tests.tests().include(&run.name);
     let left_out = runs.iter().filter(is_left_out).count() as u64;

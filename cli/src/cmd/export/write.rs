@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use flow_codec::read::{Selection, TestRun};
 use flow_query::analysis::PathTree;
 
-use super::destination::Destination;
+use super::destination::{Destination, report};
 use super::request::Export;
 use super::size::frames_that_fit;
 use crate::export::{Blinky, Exporter, Origin, Parquet, PathFormat, Size, Stacks, Viewer, viewer};
@@ -32,8 +32,10 @@ impl<'a> Export<'a> {
         let (mut to, mut progress) = Destination::new(self.args.out.as_deref(), self.bytes(), out)?;
         let emit = self.emit(u64::MAX);
         let mut write = |bytes: &[u8]| to.put(bytes);
-        let status = emit.trace(self.trace, timeline.as_mut(), &mut progress, &mut write)?;
-        to.finish()?;
+        let (status, calls) =
+            emit.trace(self.trace, timeline.as_mut(), &mut progress, &mut write)?;
+        drop(progress);
+        to.finish(&plural(calls, "call"))?;
         Ok(status)
     }
 
@@ -54,8 +56,11 @@ impl<'a> Export<'a> {
             is_selected,
         )?;
         let emit = self.emit(u64::MAX);
-        let status = emit.trace(self.trace, &mut tables, &mut progress, &mut |_| Ok(()))?;
+        let (status, calls) =
+            emit.trace(self.trace, &mut tables, &mut progress, &mut |_| Ok(()))?;
         tables.end()?;
+        drop(progress);
+        report(&plural(calls, "call"), dir);
         Ok(status)
     }
 
@@ -75,7 +80,8 @@ impl<'a> Export<'a> {
         let mut write = |bytes: &[u8]| to.put(bytes);
         let emit = self.emit(u64::MAX);
         let status = emit.instructions(self.trace, blinky, &mut progress, &mut write)?;
-        to.finish()?;
+        drop(progress);
+        to.finish("instructions")?;
         Ok(status)
     }
 
@@ -109,7 +115,7 @@ impl<'a> Export<'a> {
         let (mut to, _) = Destination::new(self.args.out.as_deref(), self.bytes(), out)?;
         let written = format.write(&stacks, self.trace, &mut to.to);
         written.map_err(|error| to.failure(error))?;
-        to.finish()?;
+        to.finish(&plural(tree.calls(), if self.samples.is_some() { "sample" } else { "call" }))?;
         Ok(status)
     }
 
