@@ -8,7 +8,7 @@ use clap::Parser;
 
 use super::samples;
 use crate::base::failure::{Context, Outcome, Result};
-use crate::base::process::{clean, on_path, run as run_command};
+use crate::base::process::{clean, on_path, output_of, run as run_command};
 use crate::base::project::{self, Project, absolute};
 use crate::base::report;
 
@@ -24,6 +24,9 @@ pub(crate) struct VerifyExportsArgs {
     /// The trace to export (three that are made here: one of three threads, two with times)
     #[arg(value_name = "DIR", value_parser = absolute)]
     trace: Option<PathBuf>,
+    /// Only run the recipes for DuckDB in docs/tables.md. If it is missing, that is no failure
+    #[arg(long, conflicts_with = "trace")]
+    recipes: bool,
 }
 
 /// Spans need times, which only the last trace has.
@@ -46,11 +49,14 @@ const EXPORTS: [(&str, &str); 9] = [
 
 pub(crate) fn run(args: VerifyExportsArgs) -> Result<Outcome> {
     let project = Project::enter()?;
+    project::build(["--workspace", "--bin", "flow"])?;
+    let flow = project.target.join("debug/flow");
+    if args.recipes {
+        return recipes(&project, &flow);
+    }
     let work = project.target.join("exports");
     let _ = fs::remove_dir_all(&work);
     fs::create_dir_all(&work).context(work.display())?;
-    project::build(["--workspace", "--bin", "flow"])?;
-    let flow = project.target.join("debug/flow");
     let traces = match args.trace {
         Some(trace) => vec![trace],
         None => make_traces(&project, &work)?,
@@ -70,9 +76,12 @@ pub(crate) fn run(args: VerifyExportsArgs) -> Result<Outcome> {
     let files = |name: &str| exports.iter().map(|dir| dir.join(name)).collect::<Vec<_>>();
 
     let mut missing = Vec::new();
-    check_tables(&project, &flow, &work, &mut missing)?;
+    check_tables(&flow, &work, &mut missing)?;
     check_otlp(&work, exports.last(), &files("export.otlp.pb"), &mut missing)?;
-    check_diagrams(&work, &files("export.mmd"), &files("export.puml"), &mut missing)?;
+    let differences = write_differences(&flow, &work, &traces)?;
+    let diagrams =
+        |name| files(name).into_iter().chain(differences.clone().map(|dir| dir.join(name)));
+    check_diagrams(&work, diagrams("export.mmd"), diagrams("export.puml"), &mut missing)?;
     report::print("\n== hpl: the records of Honest Profiler\n");
     if on_path("python3").is_some() {
         for file in files("export.hpl") {
@@ -143,40 +152,63 @@ fn make_traces(project: &Project, work: &Path) -> Result<Vec<PathBuf>> {
     Ok(traces)
 }
 
-/// Runs the recipes of the page about tables, with the tables of one trace, and those of two machines on two days.
-fn check_tables(
-    project: &Project,
-    flow: &Path,
-    work: &Path,
-    missing: &mut Vec<&'static str>,
-) -> Result<()> {
+/// Writes diagrams of how the first and the last trace differ into a directory, and returns that; `None` if there is one trace.
+fn write_differences(flow: &Path, work: &Path, traces: &[PathBuf]) -> Result<Option<PathBuf>> {
+    let [first, .., last] = traces else { return Ok(None) };
+    let dir = work.join("difference");
+    fs::create_dir(&dir).context(dir.display())?;
+    for (format, name) in [("mermaid", "export.mmd"), ("plantuml", "export.puml")] {
+        let mut diff = clean(flow);
+        diff.args(["diff", "--exact", "--format", format]).arg(first).arg(last);
+        let file = dir.join(name);
+        fs::write(&file, output_of(&mut diff)?).context(file.display())?;
+    }
+    Ok(Some(dir))
+}
+
+/// Runs the recipes for DuckDB, which stays installed for the next time.
+fn recipes(project: &Project, flow: &Path) -> Result<Outcome> {
+    let work = project.work_dir("recipes")?;
+    match python_with(&work, &["duckdb"]) {
+        Some(python) => query_tables(flow, &work, &python, &["DuckDB"])?,
+        None => report::print("(not checked: python3 with the package duckdb is not installed)\n"),
+    }
+    Ok(Outcome::passed_if(true))
+}
+
+/// Runs the recipes of the page about tables for all engines.
+fn check_tables(flow: &Path, work: &Path, missing: &mut Vec<&'static str>) -> Result<()> {
     report::print("\n== parquet: DuckDB, ClickHouse, pandas and Spark\n");
-    let Some(python) = python_with(work, &["duckdb", "chdb", "pyarrow", "pyspark"]) else {
-        missing.push("python3 with the packages duckdb, chdb, pyarrow and pyspark");
-        return Ok(());
-    };
-    project::build(["--workspace", "--example", "generate"])?;
+    match python_with(work, &["duckdb", "chdb", "pyarrow", "pyspark"]) {
+        Some(python) => query_tables(flow, work, &python, &[])?,
+        None => missing.push("python3 with the packages duckdb, chdb, pyarrow and pyspark"),
+    }
+    Ok(())
+}
+
+/// Runs the recipes for some engines, all if none is named, with the tables of one trace, and those of two machines on two days.
+fn query_tables(flow: &Path, work: &Path, python: &Path, engines: &[&str]) -> Result<()> {
     let tables = work.join("tables");
-    for (seed, day) in [("1", "2026-11-28"), ("2", "2026-11-29")] {
-        let trace = work.join(format!("tests-{seed}"));
-        let mut generate = Command::new(project.target.join("debug/examples/generate"));
-        generate.args(["--calls", "20k", "--clock", "10000", "--shape", "tests", "--seed", seed]);
-        run_command(generate.arg(&trace))?;
-        let exports = [
-            ("parquet", format!("machines/{seed}")),
-            ("parquet-shapes", format!("fleet/day={day}/{seed}")),
-        ];
-        for (target, name) in exports {
+    let _ = fs::remove_dir_all(&tables);
+    for (machine, day) in [("alpha", "2026-11-28"), ("beta", "2026-11-29")] {
+        let trace = tables.join(format!("traces/{machine}"));
+        fs::create_dir_all(&trace).context(trace.display())?;
+        samples::write_shop(&trace, machine == "beta")?;
+        for (target, name) in [
+            ("parquet", format!("machines/{machine}")),
+            ("parquet-shapes", format!("fleet/day={day}/{machine}")),
+        ] {
             let out = tables.join(name);
             fs::create_dir_all(&out).context(out.display())?;
-            run_command(
-                clean(flow).args(["export", "--to", target, "--out"]).arg(out).arg(&trace),
-            )?;
+            let mut export = clean(flow);
+            export.args(["export", "--commit", machine, "--to", target, "--out"]).arg(out);
+            run_command(export.arg(&trace))?;
         }
     }
     let first = tables.join("tables");
-    std::os::unix::fs::symlink("machines/1", &first).context(first.display())?;
-    run_command(clean(&python).arg("scripts/exports/query_tables.py").arg(&tables))
+    std::os::unix::fs::symlink("machines/alpha", &first).context(first.display())?;
+    let mut query = clean(python);
+    run_command(query.arg("scripts/exports/query_tables.py").arg(&tables).args(engines))
 }
 
 /// Reads spans and profiles with OpenTelemetry's own messages.
@@ -202,8 +234,8 @@ fn check_otlp(
 /// Reads sequence diagrams with the parsers of Mermaid and of PlantUML.
 fn check_diagrams(
     work: &Path,
-    mermaid: &[PathBuf],
-    plantuml: &[PathBuf],
+    mermaid: impl Iterator<Item = PathBuf>,
+    plantuml: impl Iterator<Item = PathBuf>,
     missing: &mut Vec<&'static str>,
 ) -> Result<()> {
     report::print("\n== mermaid: its parser\n");
@@ -228,8 +260,9 @@ fn check_diagrams(
     Ok(())
 }
 
-/// Returns a Python that has some packages, if they can be installed.
+/// Returns a Python that has some packages, if they are installed or can be.
 fn python_with(work: &Path, packages: &[&str]) -> Option<PathBuf> {
+    on_path("python3")?;
     let environment = work.join("venv");
     succeeds(clean("python3").args(["-m", "venv"]).arg(&environment)).then_some(())?;
     let mut pip = clean(environment.join("bin/pip"));

@@ -1,11 +1,14 @@
 //! Small traces for the viewers.
 
 use std::fs;
+use std::num::NonZeroU64;
 use std::path::Path;
 
 use flow_codec::Offset;
 use flow_codec::format::marks::{HEADER, Mark, MarkEncoder, Position};
+use flow_codec::format::test_marks::{Outcome, TestMark};
 use flow_codec::format::values::{CallValue, Identity, Primitive, Role, Value};
+use serde_json::json;
 
 use crate::base::failure::{Context, Result};
 
@@ -82,6 +85,76 @@ pub(crate) fn write_deep(dir: &Path) -> Result<()> {
     write(dir, "ids.properties", b"a.B#down(I)V=1\na.B#last()V=3\n")?;
     let down = [0x81].repeat(100_000);
     write(dir, "thread-1.flow", &[&down[..], &[0x83, 0x00], &[0x00].repeat(100_000)].concat())
+}
+
+/// The time from one event of the shop to the next.
+const STEP_NS: u64 = 150_000_000;
+
+/// Writes a trace of tests of a shop into an empty directory: of one machine, whose test fails, or of a newer one, which does more in
+/// the test that passes. Events are 0.15 s apart; `scripts/exports/query_tables.py` knows what follows.
+///
+/// # Errors
+///
+/// If it cannot be written.
+pub(crate) fn write_shop(dir: &Path, is_newer: bool) -> Result<()> {
+    let names = [
+        "com.shop.ShopTest#pays()V",
+        "com.shop.ShopTest#fails()V",
+        "com.shop.Orders#total()I",
+        "com.shop.Price#get()I",
+        "com.shop.Cache#miss()V",
+        "java.lang.IllegalStateException#<class>",
+    ];
+    let names: String = (0..).zip(names).map(|(id, name)| format!("{name}={id}\n")).collect();
+    // A digit is a call of the method with this id; what ends it is ) or, with an exception, !.
+    let tests: &[(&str, Outcome, &str)] = match is_newer {
+        true => &[("pays", Outcome::Passed, "0 2 3 ) 3 ) 4 ) ) )")],
+        false => &[
+            ("pays", Outcome::Passed, "0 2 3 ) 3 ) ) )"),
+            ("fails", Outcome::Failed, "1 2 3 ! ! )"),
+        ],
+    };
+    let (mut bytes, mut encoder, mut marks) = (Vec::new(), MarkEncoder::default(), HEADER.to_vec());
+    // A time of 0 would not be known.
+    let mut now_ns = STEP_NS;
+    for (test, outcome, calls) in tests {
+        let name = format!("com.shop.ShopTest.{test}");
+        let mark = |outcome| {
+            let (name, detail) = (name.clone(), String::new());
+            Mark::Test(TestMark { outcome, name, detail })
+        };
+        let at = |bytes: &[u8]| Position { offset: Offset::new(bytes.len() as u64), exits: 0 };
+        let time = |now_ns| Mark::Time { by_ns: now_ns, from_ns: now_ns, ran_us: None };
+        encoder.encode(at(&bytes), &time(now_ns), &mut marks);
+        encoder.encode(at(&bytes), &mark(None), &mut marks);
+        for event in calls.split(' ') {
+            if event == "!" {
+                let thrown = Some("java.lang.IllegalStateException".to_owned());
+                let mark = Mark::Unwound { exits: NonZeroU64::MIN, thrown };
+                encoder.encode(at(&bytes), &mark, &mut marks);
+            }
+            bytes.push(event.parse().map_or(0x00, |method: u8| 0x80 | method));
+            now_ns += STEP_NS;
+            encoder.encode(at(&bytes), &time(now_ns), &mut marks);
+        }
+        encoder.encode(at(&bytes), &mark(Some(*outcome)), &mut marks);
+    }
+    encoder.finish(&mut marks);
+    let calls = bytes.iter().filter(|byte| **byte != 0).count();
+    let manifest = json!({
+        "format_version": 1, "id": format!("{:016x}", 1 + u64::from(is_newer)), "tool": "xtask", "engine": "instrument",
+        "event_format": "binary", "clock": {"kind": "exact"}, "pid": 1, "host": if is_newer { "beta" } else { "alpha" },
+        "options": {}, "command": ["java", "-jar", "shop.jar"], "jvm": {"name": "OpenJDK", "version": "17", "home": "/jdk"},
+        "start_unix_ns": 1_700_000_000_000_000_000_u64 + u64::from(is_newer),
+        "end": {
+            "at_ns": now_ns, "lost": {"events": 0, "reasons": []}, "not_recorded": [],
+            "totals": {"threads": 1, "methods": 5, "enters": calls, "exits": calls, "bytes": bytes.len()},
+        },
+    });
+    write(dir, "trace.json", manifest.to_string().as_bytes())?;
+    write(dir, "ids.properties", names.as_bytes())?;
+    write(dir, "thread-1.marks", &marks)?;
+    write(dir, "thread-1.flow", &bytes)
 }
 
 /// Writes a trace of threads that hand something to each other into an empty directory.
