@@ -27,7 +27,8 @@ const TOOLS: [&str; 2] = ["ziglang==0.17.1", "cargo-zigbuild==0.24.1"];
 pub(super) struct Binaries {
     pub(super) platform: Platform,
     pub(super) flow: PathBuf,
-    pub(super) agent: PathBuf,
+    /// `None`: flow only reads there.
+    pub(super) agent: Option<PathBuf>,
     /// The oldest GNU C library that has all functions they call.
     pub(super) glibc: Option<String>,
 }
@@ -56,12 +57,12 @@ pub(super) fn build(project: &Project, platform: Platform) -> Result<Binaries> {
     let built = project.target.join(platform.triple()).join("dist");
     let (flow, agent) = (built.join("flow"), built.join("libflowagent.so"));
     let glibc = match platform.c_library() {
-        CLibrary::Glibc => {
+        Some(CLibrary::Glibc) => {
             let packages = ["--package", "flow-cli", "--package", "flow-agent", "--lib", "--bins"];
             cargo(&format!("{}.{GLIBC}", platform.triple()), &packages, flags)?;
             Some(needed_glibc(&[&flow, &agent])?)
         }
-        CLibrary::Musl => {
+        Some(CLibrary::Musl) => {
             // Contains its C library, so it runs everywhere; the agent uses that of the JVM.
             cargo(platform.triple(), &["--package", "flow-cli", "--bins"], flags.clone())?;
             let dynamic = with_flag(flags, "-Ctarget-feature=-crt-static");
@@ -70,8 +71,17 @@ pub(super) fn build(project: &Project, platform: Platform) -> Result<Binaries> {
             expect_libraries(&agent, &[MUSL])?;
             None
         }
+        None => {
+            cargo(platform.triple(), &["--package", "flow-cli", "--bins"], flags)?;
+            return Ok(Binaries {
+                platform,
+                flow: built.join("flow.exe"),
+                agent: None,
+                glibc: None,
+            });
+        }
     };
-    Ok(Binaries { platform, flow, agent, glibc })
+    Ok(Binaries { platform, flow, agent: Some(agent), glibc })
 }
 
 /// Installs the linker below the target directory, unless it is there, and returns the directory of its commands.

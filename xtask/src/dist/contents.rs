@@ -29,28 +29,13 @@ pub(super) struct Common {
 }
 
 impl Common {
-    /// Gathers it: by running `flow`, and from the source tree, which is the working directory.
+    /// Gathers it: by running `flow`, without which `share` is empty, and from the source tree, which is the working directory.
     ///
     /// # Errors
     ///
     /// If `flow` fails, or a file cannot be read.
-    pub(super) fn gather(flow: &Path, third_party: &str) -> Result<Self> {
-        let mut share = Files::default();
-        let pages = tempfile::tempdir().context("a temporary directory")?;
-        output_of(Command::new(flow).args(["help", "man", "--out"]).arg(pages.path()))?;
-        for page in entries_of(pages.path())? {
-            let name = page.file_name().unwrap_or_default().to_string_lossy();
-            share.read(format!("man/man1/{name}"), Kind::Data, &page)?;
-        }
-        for (shell, path) in [
-            ("bash", "bash-completion/completions/flow"),
-            ("zsh", "zsh/site-functions/_flow"),
-            ("fish", "fish/vendor_completions.d/flow.fish"),
-        ] {
-            let script = output_of(Command::new(flow).args(["help", "completions", shell]))?;
-            share.add(path, Kind::Data, format!("{script}\n"));
-        }
-
+    pub(super) fn gather(flow: Option<&Path>, third_party: &str) -> Result<Self> {
+        let share = flow.map(share).transpose()?.unwrap_or_default();
         let mut documents = Files::default();
         for (path, bytes) in shipped(Path::new("."))? {
             documents.add(path, Kind::Data, bytes);
@@ -70,10 +55,14 @@ impl Common {
     /// If a file cannot be read.
     pub(super) fn archive(&self, binaries: &Binaries, directory: &str) -> Result<Files> {
         let mut files = Files::default();
-        files.add_below(directory, &programs(binaries)?);
-        files.add_below(&format!("{directory}/share"), &self.share);
         files.add_below(directory, &self.documents);
         files.add_below(directory, &self.licences);
+        let Some(agent) = &binaries.agent else {
+            files.read(format!("{directory}/flow.exe"), Kind::Program, &binaries.flow)?;
+            return Ok(files);
+        };
+        files.add_below(directory, &programs(&binaries.flow, agent)?);
+        files.add_below(&format!("{directory}/share"), &self.share);
         files.add(format!("{directory}/install.sh"), Kind::Program, INSTALL);
         Ok(files)
     }
@@ -83,9 +72,9 @@ impl Common {
     /// # Errors
     ///
     /// If a file cannot be read.
-    pub(super) fn package(&self, binaries: &Binaries) -> Result<Files> {
+    pub(super) fn package(&self, flow: &Path, agent: &Path) -> Result<Files> {
         let mut files = Files::default();
-        files.add_below("usr", &programs(binaries)?);
+        files.add_below("usr", &programs(flow, agent)?);
         for (path, file) in self.share.iter() {
             // Debian wants its man pages compressed.
             let (path, bytes) = if path.starts_with("man/") {
@@ -102,6 +91,26 @@ impl Common {
         files.read("usr/share/doc/flow/copyright", Kind::Data, Path::new("LICENSE"))?;
         Ok(files)
     }
+}
+
+/// Returns man pages and completions, which `flow` prints.
+fn share(flow: &Path) -> Result<Files> {
+    let mut share = Files::default();
+    let pages = tempfile::tempdir().context("a temporary directory")?;
+    output_of(Command::new(flow).args(["help", "man", "--out"]).arg(pages.path()))?;
+    for page in entries_of(pages.path())? {
+        let name = page.file_name().unwrap_or_default().to_string_lossy();
+        share.read(format!("man/man1/{name}"), Kind::Data, &page)?;
+    }
+    for (shell, path) in [
+        ("bash", "bash-completion/completions/flow"),
+        ("zsh", "zsh/site-functions/_flow"),
+        ("fish", "fish/vendor_completions.d/flow.fish"),
+    ] {
+        let script = output_of(Command::new(flow).args(["help", "completions", shell]))?;
+        share.add(path, Kind::Data, format!("{script}\n"));
+    }
+    Ok(share)
 }
 
 /// Returns the documents and examples with their paths in the source tree. Their links lead to each other only.
@@ -124,10 +133,10 @@ fn shipped(root: &Path) -> Result<Vec<(String, Vec<u8>)>> {
 }
 
 /// Returns the programs and what they need, below a prefix such as `/usr/local`.
-fn programs(binaries: &Binaries) -> Result<Files> {
+fn programs(flow: &Path, agent: &Path) -> Result<Files> {
     let mut files = Files::default();
-    files.read("bin/flow", Kind::Program, &binaries.flow)?;
-    files.read("lib/flow/libflowagent.so", Kind::Data, &binaries.agent)?;
+    files.read("bin/flow", Kind::Program, flow)?;
+    files.read("lib/flow/libflowagent.so", Kind::Data, agent)?;
     files.read("lib/flow/flow-api.jar", Kind::Data, Path::new(API_JAR))?;
     Ok(files)
 }

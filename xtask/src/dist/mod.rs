@@ -46,9 +46,10 @@ use platform::Platform;
 
 pub(crate) const NAME: &str = "dist";
 
-/// Makes the files of a release, for x86-64 and aarch64, and for x86-64 with musl.
+/// Makes the files of a release, for x86-64 and aarch64, for x86-64 with musl, and for Windows on x86-64.
 ///
-/// flow-VERSION-PLATFORM.tar.gz: flow, the agent, man pages, completions, documents, install.sh
+/// flow-VERSION-PLATFORM.tar.gz: flow, the agent, man pages, completions, documents, install.sh; for Windows flow.exe and
+/// documents
 ///
 /// flow_VERSION_PLATFORM.deb: the same as a Debian package, for glibc
 ///
@@ -69,7 +70,7 @@ pub(crate) struct DistArgs {
     /// Where to put them; is emptied before (target/distribution)
     #[arg(long, value_name = "DIR", value_parser = absolute)]
     out: Option<PathBuf>,
-    /// Only for this platform; the jar then works on that platform only
+    /// Only for this platform; the jar then works on that platform only, and is not made for Windows
     #[arg(long, value_name = "PLATFORM")]
     only: Option<Platform>,
 }
@@ -89,12 +90,14 @@ pub(crate) fn run(args: DistArgs) -> Result<Outcome> {
     let wanted = all().filter(|one| args.only.is_none_or(|only| only == *one));
     let built: Vec<_> = wanted.map(|one| binaries::build(&project, one)).collect::<Result<_>>()?;
     // The flow of this machine prints its manual.
+    let records = built.iter().any(|binaries| binaries.agent.is_some());
     let own = match built.iter().find(|binaries| binaries.platform.runs_here()) {
-        Some(binaries) => binaries.flow.clone(),
-        None => binaries::build(&project, here)?.flow,
+        Some(binaries) => Some(binaries.flow.clone()),
+        None if records => Some(binaries::build(&project, here)?.flow),
+        None => None,
     };
     let packages = dependencies::packages(&ROOTS)?;
-    let common = Common::gather(&own, &licences::text(&packages)?)?;
+    let common = Common::gather(own.as_deref(), &licences::text(&packages)?)?;
 
     let out = args.out.unwrap_or_else(|| project.target.join("distribution"));
     empty(&out)?;
@@ -107,10 +110,10 @@ pub(crate) fn run(args: DistArgs) -> Result<Outcome> {
         let file = format!("{name}.tar.gz");
         write(&out, &file, &archive::tar_gz(&files, time)?)?;
         archives.push((binaries.platform, checksum("sha256", &out.join(file))?));
-        let (Some(architecture), Some(glibc)) = (binaries.platform.debian(), &binaries.glibc)
-        else {
+        let Binaries { platform, flow, agent: Some(agent), glibc: Some(glibc) } = binaries else {
             continue;
         };
+        let Some(architecture) = platform.debian() else { continue };
         let control = deb::Control {
             version: VERSION,
             architecture,
@@ -118,13 +121,15 @@ pub(crate) fn run(args: DistArgs) -> Result<Outcome> {
             homepage: env!("CARGO_PKG_HOMEPAGE"),
             maintainer: MAINTAINER,
         };
-        let package = deb::package(&control, &common.package(binaries)?, time)?;
+        let package = deb::package(&control, &common.package(flow, agent)?, time)?;
         write(&out, &format!("flow_{VERSION}_{architecture}.deb"), &package)?;
     }
     for (name, text) in channels::files(VERSION, env!("CARGO_PKG_HOMEPAGE"), &archives) {
         write(&out, name, text.as_bytes())?;
     }
-    java(&out, &built, &common)?;
+    if records {
+        java(&out, &built, &common)?;
+    }
     let sums = sums(&out)?;
     write(&out, "SHA256SUMS", sums.as_bytes())?;
 
@@ -146,8 +151,10 @@ fn java(out: &Path, built: &[Binaries], common: &Common) -> Result<()> {
     let mut content = Files::default();
     content.add_below("META-INF", &common.licences);
     for binaries in built {
-        repository.add_library(binaries)?;
-        content.add_below("dev/flow/native", &payload(binaries)?);
+        if let Some(agent) = &binaries.agent {
+            repository.add_library(binaries.platform, agent)?;
+            content.add_below("dev/flow/native", &payload(binaries, agent)?);
+        }
     }
     let all = archive::extended_jar(&launcher, &content)?;
     repository.add(AGENT, &all)?;
@@ -156,11 +163,11 @@ fn java(out: &Path, built: &[Binaries], common: &Common) -> Result<()> {
 }
 
 /// Returns what the launcher unpacks on a platform. `Payload.java` reads it.
-fn payload(binaries: &Binaries) -> Result<Files> {
+fn payload(binaries: &Binaries, agent: &Path) -> Result<Files> {
     let mut files = Files::default();
     let mut sums = String::new();
     let dir = binaries.platform.classifier();
-    for (name, path) in [("flow", &binaries.flow), ("libflowagent.so", &binaries.agent)] {
+    for (name, path) in [("flow", &*binaries.flow), ("libflowagent.so", agent)] {
         files.read(format!("{dir}/{name}"), Kind::Program, path)?;
         sums += &format!("{}  {name}\n", checksum("sha256", path)?);
     }

@@ -15,6 +15,9 @@ pub(super) enum Platform {
     Aarch64,
     #[value(name = "x86_64-linux-musl")]
     X86_64Musl,
+    /// Only reads traces: there is no agent for it.
+    #[value(name = "x86_64-windows")]
+    X86_64Windows,
 }
 
 /// The C library of the JVMs that are recorded.
@@ -27,14 +30,15 @@ pub(super) enum CLibrary {
 impl Platform {
     /// Returns whether `flow` runs on this machine. It has glibc, and with musl `flow` needs no library.
     pub(super) fn runs_here(self) -> bool {
-        self.name().starts_with(ARCH)
+        self.c_library().is_some() && self.name().starts_with(ARCH)
     }
 
-    /// Returns the C library of its JVMs.
-    pub(super) fn c_library(self) -> CLibrary {
+    /// Returns the C library of its JVMs; `None` if they cannot be recorded.
+    pub(super) fn c_library(self) -> Option<CLibrary> {
         match self {
-            Self::X86_64 | Self::Aarch64 => CLibrary::Glibc,
-            Self::X86_64Musl => CLibrary::Musl,
+            Self::X86_64 | Self::Aarch64 => Some(CLibrary::Glibc),
+            Self::X86_64Musl => Some(CLibrary::Musl),
+            Self::X86_64Windows => None,
         }
     }
 
@@ -49,6 +53,7 @@ impl Platform {
             Self::X86_64 => "x86_64-unknown-linux-gnu",
             Self::Aarch64 => "aarch64-unknown-linux-gnu",
             Self::X86_64Musl => "x86_64-unknown-linux-musl",
+            Self::X86_64Windows => "x86_64-pc-windows-gnu",
         }
     }
 
@@ -57,7 +62,7 @@ impl Platform {
         match self {
             Self::X86_64 => Some("amd64"),
             Self::Aarch64 => Some("arm64"),
-            Self::X86_64Musl => None,
+            Self::X86_64Musl | Self::X86_64Windows => None,
         }
     }
 
@@ -68,6 +73,7 @@ impl Platform {
             Self::X86_64 => "linux-x86_64",
             Self::Aarch64 => "linux-aarch_64",
             Self::X86_64Musl => "linux-x86_64-musl",
+            Self::X86_64Windows => "windows-x86_64",
         }
     }
 }
