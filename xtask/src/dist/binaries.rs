@@ -22,6 +22,13 @@ const MUSL: &str = "libc.so";
 /// The linker and the C compiler. With exact versions, because they decide on the bytes.
 const TOOLS: [&str; 2] = ["ziglang==0.17.1", "cargo-zigbuild==0.24.1"];
 
+/// The oldest macOS on which the programs are meant to run, the oldest one for aarch64. Zig would take a newer one.
+const MACOS: &str = "11.0";
+
+/// The functions of CoreFoundation that the time zones of `chrono` call: without their names, Zig does not link. The framework
+/// itself is on each Mac.
+const CORE_FOUNDATION: &str = include_str!("CoreFoundation.tbd");
+
 /// The programs for a platform.
 #[derive(Debug)]
 pub(super) struct Binaries {
@@ -51,6 +58,7 @@ pub(super) fn build(project: &Project, platform: Platform) -> Result<Binaries> {
         let mut cargo = Command::new("cargo");
         cargo.args(["zigbuild", "--quiet", "--locked", "--profile", "dist", "--target", target]);
         cargo.args(packages).env("PATH", &path).env_remove("RUSTFLAGS");
+        cargo.env("MACOSX_DEPLOYMENT_TARGET", MACOS);
         run(cargo.env("CARGO_ENCODED_RUSTFLAGS", flags))
     };
     let flags = flags(project)?;
@@ -72,13 +80,12 @@ pub(super) fn build(project: &Project, platform: Platform) -> Result<Binaries> {
             None
         }
         None => {
+            let (flags, name) = match platform.is_macos() {
+                true => (with_flag(flags, frameworks(project)?), "flow"),
+                false => (flags, "flow.exe"),
+            };
             cargo(platform.triple(), &["--package", "flow-cli", "--bins"], flags)?;
-            return Ok(Binaries {
-                platform,
-                flow: built.join("flow.exe"),
-                agent: None,
-                glibc: None,
-            });
+            return Ok(Binaries { platform, flow: built.join(name), agent: None, glibc: None });
         }
     };
     Ok(Binaries { platform, flow, agent: Some(agent), glibc })
@@ -100,6 +107,19 @@ fn tools(project: &Project) -> Result<PathBuf> {
     run(Command::new(dir.join("bin/pip")).args(["install", "--quiet"]).args(TOOLS))?;
     fs::write(&installed, TOOLS.join(" ")).context(installed.display())?;
     Ok(dir.join("bin"))
+}
+
+/// Writes what the linker needs to know of the frameworks of macOS, and returns the flag by which it finds that. It is in Apple's SDK, too,
+/// which may not be copied.
+fn frameworks(project: &Project) -> Result<OsString> {
+    let all = project.target.join("frameworks");
+    let framework = all.join("CoreFoundation.framework");
+    fs::create_dir_all(&framework).context(framework.display())?;
+    let file = framework.join("CoreFoundation.tbd");
+    fs::write(&file, CORE_FOUNDATION).context(file.display())?;
+    let mut flag = OsString::from("-Clink-arg=-F");
+    flag.push(all);
+    Ok(flag)
 }
 
 /// Returns flags that replace the directories of this machine in messages of panics.

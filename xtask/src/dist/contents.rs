@@ -58,7 +58,8 @@ impl Common {
         files.add_below(directory, &self.documents);
         files.add_below(directory, &self.licences);
         let Some(agent) = &binaries.agent else {
-            files.read(format!("{directory}/flow.exe"), Kind::Program, &binaries.flow)?;
+            let name = binaries.flow.file_name().unwrap_or_default().to_string_lossy();
+            files.read(format!("{directory}/{name}"), Kind::Program, &binaries.flow)?;
             return Ok(files);
         };
         files.add_below(directory, &programs(&binaries.flow, agent)?);

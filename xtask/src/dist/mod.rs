@@ -46,9 +46,9 @@ use platform::Platform;
 
 pub(crate) const NAME: &str = "dist";
 
-/// Makes the files of a release, for x86-64 and aarch64, for x86-64 with musl, and for Windows on x86-64.
+/// Makes the files of a release, for x86-64 and aarch64, for x86-64 with musl, and, to read only, for Windows and macOS.
 ///
-/// flow-VERSION-PLATFORM.tar.gz: flow, the agent, man pages, completions, documents, install.sh; for Windows flow.exe and
+/// flow-VERSION-PLATFORM.tar.gz: flow, the agent, man pages, completions, documents, install.sh; for Windows and macOS flow and
 /// documents
 ///
 /// flow_VERSION_PLATFORM.deb: the same as a Debian package, for glibc
@@ -70,7 +70,7 @@ pub(crate) struct DistArgs {
     /// Where to put them; is emptied before (target/distribution)
     #[arg(long, value_name = "DIR", value_parser = absolute)]
     out: Option<PathBuf>,
-    /// Only for this platform; the jar then works on that platform only, and is not made for Windows
+    /// Only for this platform; the jar then works on that platform only, and is not made for Windows and macOS
     #[arg(long, value_name = "PLATFORM")]
     only: Option<Platform>,
 }

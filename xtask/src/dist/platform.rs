@@ -18,6 +18,12 @@ pub(super) enum Platform {
     /// Only reads traces: there is no agent for it.
     #[value(name = "x86_64-windows")]
     X86_64Windows,
+    /// Only reads traces, too.
+    #[value(name = "x86_64-macos")]
+    X86_64MacOs,
+    /// Only reads traces, too.
+    #[value(name = "aarch64-macos")]
+    Aarch64MacOs,
 }
 
 /// The C library of the JVMs that are recorded.
@@ -38,8 +44,13 @@ impl Platform {
         match self {
             Self::X86_64 | Self::Aarch64 => Some(CLibrary::Glibc),
             Self::X86_64Musl => Some(CLibrary::Musl),
-            Self::X86_64Windows => None,
+            Self::X86_64Windows | Self::X86_64MacOs | Self::Aarch64MacOs => None,
         }
+    }
+
+    /// Returns whether it is macOS.
+    pub(super) fn is_macos(self) -> bool {
+        matches!(self, Self::X86_64MacOs | Self::Aarch64MacOs)
     }
 
     /// Returns its name in archives.
@@ -54,6 +65,8 @@ impl Platform {
             Self::Aarch64 => "aarch64-unknown-linux-gnu",
             Self::X86_64Musl => "x86_64-unknown-linux-musl",
             Self::X86_64Windows => "x86_64-pc-windows-gnu",
+            Self::X86_64MacOs => "x86_64-apple-darwin",
+            Self::Aarch64MacOs => "aarch64-apple-darwin",
         }
     }
 
@@ -62,7 +75,7 @@ impl Platform {
         match self {
             Self::X86_64 => Some("amd64"),
             Self::Aarch64 => Some("arm64"),
-            Self::X86_64Musl | Self::X86_64Windows => None,
+            _ => None,
         }
     }
 
@@ -74,6 +87,8 @@ impl Platform {
             Self::Aarch64 => "linux-aarch_64",
             Self::X86_64Musl => "linux-x86_64-musl",
             Self::X86_64Windows => "windows-x86_64",
+            Self::X86_64MacOs => "osx-x86_64",
+            Self::Aarch64MacOs => "osx-aarch_64",
         }
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn files(
         let processor = match platform {
             Platform::X86_64 => "intel",
             Platform::Aarch64 => "arm",
-            Platform::X86_64Musl | Platform::X86_64Windows => return None,
+            _ => return None,
         };
         let file = format!("flow-{version}-{}.tar.gz", platform.name());
         Some(format!(
