@@ -142,9 +142,13 @@ impl Place {
     /// Returns a line of output with the name of the trace in place of the words by which a command was given it.
     fn named(&self, output: Vec<u8>) -> Vec<u8> {
         let Self { name, words: Words { trace, .. }, .. } = self;
-        // Windows has the other separator, in messages and in what `check` has found.
-        let [windows, unix] = ['\\', '/'].map(|separator| format!(": {trace}{separator}"));
-        let output = replaced(&output, windows.as_bytes(), unix.as_bytes());
+        // Windows has the other separator: in messages and in what `check` has found, and escaped in the notes of a page.
+        let mut output = output;
+        for (windows, before) in [("\\", ": "), ("\\\\", "\"")] {
+            let [windows, unix] =
+                [windows, "/"].map(|separator| format!("{before}{trace}{separator}"));
+            output = replaced(&output, windows.as_bytes(), unix.as_bytes());
+        }
         if trace == name {
             return output;
         }
