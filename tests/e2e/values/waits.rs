@@ -154,6 +154,16 @@ const OF_VIRTUAL: [(&str, &str, &str, &str); 5] = [
 ];
 
 #[test]
+fn to_know_what_virtual_threads_wait_for_starts_no_thread() {
+    on_every_jdk(|jdk| {
+        let program = || Program::harness(jdk, "VirtualWaits").args(["sleeps"]);
+        let plain = program().run_without_agent();
+        let run = program().options("waits=on,target=harness.").run();
+        assert_eq!((run.code(), &run.stdout), (Some(0), &plain.stdout));
+    });
+}
+
+#[test]
 fn waits_of_virtual_threads_have_their_objects_and_holders() {
     on_every_engine(|jdk, engine| {
         let plain = Program::harness(jdk, "VirtualWaits").run_without_agent();

@@ -2,13 +2,15 @@
 
 #![expect(unsafe_code, reason = "calls through the function table of JNI")]
 
+use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::ptr;
 
 use flow_codec::ThreadId;
 use flow_codec::format::values::waits::WaitKind;
-use jni::sys::{jclass, jobject};
+use jni::sys::{jclass, jmethodID, jobject};
 use once_cell::sync::OnceCell;
+use parking_lot::RwLock;
 
 use super::{KnownField, field};
 use crate::jvm::vm::Vm;
@@ -23,9 +25,17 @@ static FILE_OF_STREAM: KnownField =
 static FILE_OF_SOCKET: KnownField =
     field(c"java/net/SocketImpl", c"fd", c"Ljava/io/FileDescriptor;");
 
-/// The methods in which a virtual thread parks, each as what identifies it, and the kind of the wait. The outermost of them on the
-/// stack says what the thread parks for: `Thread.sleep` and sockets call `park`.
-static PARKS: OnceCell<Vec<(usize, WaitKind)>> = OnceCell::new();
+/// The methods in which a virtual thread parks, and what for. The outermost of them on the stack says what the thread waits for:
+/// `Thread.sleep` and sockets call `park`.
+const PARKING: [(&str, &str, WaitKind); 5] = [
+    ("java.lang.VirtualThread", "park", WaitKind::Park),
+    ("java.lang.VirtualThread", "parkNanos", WaitKind::Park),
+    ("java.lang.VirtualThread", "sleepNanos", WaitKind::Sleep),
+    ("sun.nio.ch.Poller", "poll", WaitKind::Network),
+    ("sun.nio.ch.Poller", "pollSelector", WaitKind::Network),
+];
+/// What is known of each method that was on the stack of a virtual thread near such a park. Methods keep their handles.
+static PARKS: RwLock<BTreeMap<usize, Option<WaitKind>>> = RwLock::new(BTreeMap::new());
 /// How many frames of the JDK there are at most inside the one that says what a virtual thread parks for.
 const FRAMES_OF_PARK: usize = 12;
 
@@ -74,37 +84,23 @@ impl Vm<'_> {
     /// Why the current thread, a virtual one, leaves its carrier or has come back; `None` if it does not wait for anything: it ends,
     /// yields, or waits for a monitor.
     pub(in crate::jvm) fn park_of_virtual_thread(&self) -> Option<WaitKind> {
-        let parks = PARKS.get_or_init(|| self.methods_that_park());
         let frames = self.jvmti.innermost_frames(self.thread, FRAMES_OF_PARK)?;
-        let mut kinds = frames.iter().filter_map(|(method, _)| {
-            let method = method.expose_provenance();
-            parks.iter().find(|(park, _)| *park == method).map(|(_, kind)| *kind)
-        });
-        kinds.next_back()
+        frames.iter().filter_map(|(method, _)| self.kind_of_park(*method)).next_back()
     }
 
-    fn methods_that_park(&self) -> Vec<(usize, WaitKind)> {
-        const OF_THREAD: [(&str, WaitKind); 3] = [
-            ("park", WaitKind::Park),
-            ("parkNanos", WaitKind::Park),
-            ("sleepNanos", WaitKind::Sleep),
-        ];
-        let mut found = Vec::new();
-        let mut add = |class: &CStr, kind_of: &dyn Fn(&str) -> Option<WaitKind>| {
-            let Some(class) = self.find_class(class) else { return };
-            for method in self.jvmti.class_methods(class) {
-                let name = self.jvmti.method_name(method);
-                let kind = name.and_then(|(name, _)| kind_of(&name));
-                found.extend(kind.map(|kind| (method.expose_provenance(), kind)));
-            }
-            self.forget(class);
-        };
-        add(c"java/lang/VirtualThread", &|name| {
-            OF_THREAD.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
-        });
-        // Where a virtual thread waits for a socket.
-        add(c"sun/nio/ch/Poller", &|name| name.starts_with("poll").then_some(WaitKind::Network));
-        found
+    /// What a virtual thread waits for that parks in this method, or in what it calls.
+    fn kind_of_park(&self, method: jmethodID) -> Option<WaitKind> {
+        let id = method.expose_provenance();
+        let known = PARKS.read().get(&id).copied();
+        known.unwrap_or_else(|| {
+            // By its name: to look up a class would initialise it, and that of `Poller` starts threads.
+            let kind = self.method_name(method).and_then(|(class, name)| {
+                let in_class = PARKING.iter().filter(|park| *park.0 == *class.binary);
+                in_class.filter(|park| park.1 == name).map(|park| park.2).next()
+            });
+            PARKS.write().insert(id, kind);
+            kind
+        })
     }
 
     /// The number of an open file of the system.

@@ -10,7 +10,8 @@ import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * A virtual thread waits once in each method that {@code waits} calls, for what the name of the method says, and at least
- * {@link #MILLIS} milliseconds. Prints {@code waited}; if the JDK has no virtual threads, it prints that.
+ * {@link #MILLIS} milliseconds. Prints {@code waited}; if the JDK has no virtual threads, it prints that. With an argument, the thread
+ * only sleeps, and first the names of threads of the JDK that wait for sockets are printed: there are none.
  */
 public final class VirtualWaits {
     private static final int MILLIS = 30;
@@ -25,6 +26,16 @@ public final class VirtualWaits {
             start = Thread.class.getMethod("startVirtualThread", Runnable.class);
         } catch (NoSuchMethodException missing) {
             System.out.println("no virtual threads");
+            return;
+        }
+        if (args.length > 0) {
+            Thread waiting = (Thread) start.invoke(null, (Runnable) VirtualWaits::sleeps);
+            waiting.join();
+            Thread.getAllStackTraces().keySet().stream()
+                    .map(Thread::getName)
+                    .filter(name -> name.contains("Poller"))
+                    .forEach(System.out::println);
+            System.out.println("waited");
             return;
         }
         try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
