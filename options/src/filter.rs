@@ -35,7 +35,7 @@ pub struct FilterSpec {
     pub lines: Tracked<Glob>,
     /// How often their lines are recorded, and whether calls are.
     pub line_recording: LineRecording,
-    /// Whether a line that is recorded once is not recorded again in each test.
+    /// Whether lines that are recorded once are recorded once in the run, not once in each test.
     pub lines_of_run: bool,
     /// Patterns of the methods whose values are recorded, if the methods are.
     pub values: Tracked<Glob>,

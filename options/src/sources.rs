@@ -62,7 +62,7 @@ pub const KEYS: [Key; 54] = [
     key(
         "lines-once",
         "true, run or false",
-        "whether each line is recorded once, in each test or the run",
+        "whether lines are recorded once: in each test, or the run",
     ),
     key("calls", "on or off", "whether to record calls"),
     key(

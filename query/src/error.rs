@@ -118,6 +118,11 @@ pub enum Error {
         /// The trace.
         path: PathBuf,
     },
+    /// Which lines each test reached was not recorded.
+    LinesOfRun {
+        /// The trace.
+        path: PathBuf,
+    },
     /// A trace has no times.
     NoTimes {
         /// The trace.
@@ -225,6 +230,11 @@ impl fmt::Display for Error {
             Self::NoCallsRecorded { path } => {
                 write!(f, "{}: calls were not recorded, only lines (calls=off)", path.display())
             }
+            Self::LinesOfRun { path } => write!(
+                f,
+                "{}: each line was recorded once in the run (lines-once=run), so the lines of a test are not known",
+                path.display()
+            ),
             Self::NotSelectable { what, by } => write!(f, "{what} cannot be selected by {by}"),
             Self::AfterEnd { from_ns, end_ns } => {
                 write!(f, "nothing was recorded after {from_ns} ns: the recording took {end_ns} ns")

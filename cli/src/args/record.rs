@@ -139,9 +139,9 @@ pub(crate) struct AgentArgs {
     #[arg(help_heading = WHAT)]
     #[arg(long, value_name = "GLOB")]
     pub(crate) lines: Vec<String>,
-    /// Record each of these lines only once, and again in each test, which costs little: enough for coverage
+    /// Record each of these lines once in each test, and once outside of tests, not each time: enough for coverage
     ///
-    /// With --lines-once=run not again in each test, which costs less: enough for the coverage of all tests together.
+    /// With --lines-once=run, each line is recorded once in the whole run. This costs less, but does not show which tests reached a line.
     #[arg(help_heading = WHAT)]
     #[arg(long, value_name = "IN", requires = "lines")]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "test")]

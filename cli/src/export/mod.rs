@@ -38,6 +38,6 @@ pub(crate) use names::MethodNumbers;
 pub(crate) use of_presets::OfPresets;
 pub(crate) use parquet::{MethodSums, Origin, Parquet, ShapesTables};
 pub(crate) use paths::{PathFormat, Stacks};
-pub(crate) use sequence::{DifferenceDiagram, DrawnThread};
+pub(crate) use sequence::{DifferenceDiagram, DrawnThread, MAX_MESSAGES};
 pub(crate) use target::{Target, Viewer, Writer, is_binary, viewer, writer};
 pub(crate) use timelines::HplSamples;

@@ -195,8 +195,7 @@ impl Head {
             (parts > 0).then(|| {
                 let parts = plural(parts, "part");
                 format!(
-                    "very much was handed to other threads: {parts} of threads are not below the calls that handed them over, \
-                     but among the calls of each thread; flow replay --request shows all of one call"
+                    "there are too many hand-overs for a page: {parts} of threads are shown only among the calls of their thread; flow replay --request shows all of one call"
                 )
             }),
         ];

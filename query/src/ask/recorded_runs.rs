@@ -28,7 +28,7 @@ impl RecordedRun {
             .map(|ends| ends.iter().map(|(_, end)| end.totals.enters).fold(0, u64::saturating_add));
         let (tests, failed) = tests(&traces);
         let states: Vec<_> = traces.iter().map(State::of).collect();
-        // The first of those that say most.
+        // The first one that is not `finished`; `terminated` only if there is no other.
         let state = states.iter().rev().max_by_key(|state| match state {
             State::Finished { .. } => 0,
             State::Terminated { .. } => 1,

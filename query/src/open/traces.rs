@@ -396,11 +396,7 @@ impl Traces {
             trace.manifest().is_some_and(|manifest| manifest.is_set("lines-once", "run"))
         };
         match self.traces.iter().find(is_without) {
-            Some(trace) => Err(Error::NotRecorded {
-                path: trace.dir().to_path_buf(),
-                what: "which lines each test reached",
-                flag: "--lines-once, without =run,",
-            }),
+            Some(trace) => Err(Error::LinesOfRun { path: trace.dir().to_path_buf() }),
             None => Ok(()),
         }
     }

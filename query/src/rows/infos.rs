@@ -36,7 +36,7 @@ pub struct MarkCounts {
 crate::rows! {
     /// A trace.
     pub struct InfoRow<'a> {
-        /// `finished`; `terminated`: by the handler of a signal; `stopped`, `repaired`, `killed`, `recording`, `snapshot`; `unreceived`: the collector or the JVM ended before the end of the trace arrived; `unfinished`: killed, or still being recorded; or `unknown`
+        /// `finished`, `terminated` (a signal such as SIGTERM ended the program; the trace is complete), `stopped`, `repaired`, `killed`, `recording`, `snapshot`; `unreceived`: the collector or the JVM ended before the end of the trace arrived; `unfinished`: killed, or still being recorded; or `unknown`
         state: &'static str,
         methods: usize,
         calls: u64,

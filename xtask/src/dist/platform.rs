@@ -18,10 +18,10 @@ pub(super) enum Platform {
     /// Only reads traces: there is no agent for it.
     #[value(name = "x86_64-windows")]
     X86_64Windows,
-    /// Only reads traces, too.
+    /// Only reads traces: there is no agent for macOS.
     #[value(name = "x86_64-macos")]
     X86_64MacOs,
-    /// Only reads traces, too.
+    /// Only reads traces: there is no agent for macOS.
     #[value(name = "aarch64-macos")]
     Aarch64MacOs,
 }

@@ -16,7 +16,7 @@ use super::sides::Sides;
 use crate::args::{DiffArgs, DiffFormat, Format};
 use crate::cmd::line_limit;
 use crate::cmd::page_file::PageFile;
-use crate::export::{DifferenceDiagram, DrawnThread};
+use crate::export::{DifferenceDiagram, DrawnThread, MAX_MESSAGES};
 use crate::failure::{Failure, Status};
 use crate::html::{Compared, ComparedThread, diff_page};
 use crate::input::source::Source;
@@ -29,8 +29,6 @@ use crate::output::{
 const DEFAULT_MAX: u64 = 20;
 /// The same of a page.
 const PAGE_MAX: u64 = 1000;
-/// The most differences of a diagram, which has as many messages.
-const DIAGRAM_MAX: usize = 120;
 /// The frames that are named at each end of a stack.
 const CHAIN_ENDS: usize = 3;
 /// The calls that are shown of one difference in text, and those before it that both sides made.
@@ -45,7 +43,7 @@ const SHOWN_VALUE: usize = 32;
 fn limits(args: &DiffArgs) -> (usize, usize) {
     let default = if args.html.is_some() { PAGE_MAX } else { DEFAULT_MAX };
     let most = match args.format.is_diagram() {
-        true => line_limit(args.max, Format::Text, default).min(DIAGRAM_MAX),
+        true => line_limit(args.max, Format::Text, default).min(MAX_MESSAGES),
         false => line_limit(args.max, args.format.of_rows(), default),
     };
     (most, usize::try_from(args.next).unwrap_or(usize::MAX))

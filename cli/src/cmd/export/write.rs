@@ -8,7 +8,9 @@ use flow_query::analysis::PathTree;
 use super::destination::{Destination, report};
 use super::request::Export;
 use super::size::frames_that_fit;
-use crate::export::{Blinky, Exporter, Origin, Parquet, PathFormat, Size, Stacks, Viewer, viewer};
+use crate::export::{
+    Blinky, Exporter, Origin, Parquet, PathFormat, Size, Stacks, Target, Viewer, viewer,
+};
 use crate::failure::{Failure, Status};
 use crate::output::{Out, Progress, beyond, plural};
 use flow_query::reading::{ContextTree, Listener as _};
@@ -35,7 +37,10 @@ impl<'a> Export<'a> {
         let (status, calls) =
             emit.trace(self.trace, timeline.as_mut(), &mut progress, &mut write)?;
         drop(progress);
-        to.finish(&plural(calls, "call"))?;
+        let calls = plural(calls, "call");
+        // A diagram need not show all of them.
+        let is_diagram = matches!(self.to, Target::Mermaid | Target::PlantUml);
+        to.finish(&if is_diagram { format!("a diagram of {calls}") } else { calls })?;
         Ok(status)
     }
 

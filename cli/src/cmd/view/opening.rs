@@ -47,7 +47,7 @@ pub(super) enum Then {
     Show(Option<From>),
     /// The rows of the thread are added to those of the request that is shown.
     Add,
-    /// Likewise, and the thread is searched.
+    /// Adds the rows of the thread to those of the request, then searches it.
     Search(Searching),
 }
 

@@ -12,7 +12,7 @@ use crate::output::{grouped, plural};
 const MAX_PARTICIPANTS: usize = 40;
 /// How many messages: more do not fit into a picture of PlantUML, which has at most 4,096 pixels, and text of Mermaid, which has
 /// at most 50,000 characters.
-const MAX_MESSAGES: usize = 120;
+pub(crate) const MAX_MESSAGES: usize = 120;
 /// How many characters a name has.
 const MAX_NAME: usize = 100;
 

@@ -35,7 +35,7 @@ pub(crate) struct DrawnThread<'a> {
     pub(crate) value: Option<(&'a DifferingValue, bool)>,
 }
 
-/// A difference after its callers and itself, by numbers that differ for each.
+/// The calls from the thread down to the one that differs, each with its number in the comparison, and the difference.
 type Placed<'a> = (Vec<(usize, Option<MethodId>)>, &'a Difference);
 
 impl DifferenceDiagram<'_> {

@@ -16,4 +16,5 @@ mod steps;
 mod syntax;
 
 pub(super) use self::collect::Sequence;
+pub(crate) use self::diagram::MAX_MESSAGES;
 pub(crate) use self::difference::{DifferenceDiagram, DrawnThread};

@@ -76,7 +76,8 @@
 //! A class is named as `com.app.A#*`.
 //!
 //! With the option `calls=off`, calls were not recorded: each entry and the exit that follows it are there for the lines between
-//! them, which a thread has reached in this method. With `lines-once=true`, each line was recorded once, or once for each test.
+//! them, which a thread has reached in this method. With `lines-once=true`, each line was recorded once in each
+//! test, and once outside of tests; with `lines-once=run`, once.
 //!
 //! `asked_loaders` lists class loaders of the program that the agent asked for the class of the probes, by
 //! the loaders' class. Each request is one call of `loadClass` that the program alone would not have made,

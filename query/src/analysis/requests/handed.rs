@@ -175,7 +175,7 @@ impl HandOvers {
                 let section = &mut sections[section];
                 let (give, is_guessed) = of_object.give_of(section, gives);
                 let given = give.and_then(|give| gives.get(give));
-                // No other thread has the id of one.
+                // The id of a thread that was started is unique, so its link is certain across a break.
                 let is_object = matches!(given.map(|give| give.what), Some(Handed::Object(..)));
                 let has_break = given.is_some_and(|give| {
                     breaks.are_in(give.time.bounds.from_ns, section.time.bounds.by_ns)

@@ -78,7 +78,11 @@ impl View<'_> {
         let node = match found {
             Found::Nothing => {
                 let way = way(direction);
-                let here = if calls.request.is_some() { ", nor in another thread" } else { "" };
+                let here = match direction {
+                    _ if calls.request.is_none() => "",
+                    Direction::Forwards => ", in this thread or a later one",
+                    Direction::Backwards => ", in this thread or an earlier one",
+                };
                 self.message = Some(format!("no call of {what} {way} this one{here}"));
                 return;
             }

@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(found, [(0, 3), (1, 1), (1, 3), (1, 4)]);
         press(&mut view, "n");
         let message = view.message.clone().unwrap();
-        assert!(message.ends_with("after this one, nor in another thread"), "{message}");
+        assert!(message.ends_with("after this one, in this thread or a later one"), "{message}");
         press(&mut view, "NNN");
         assert_eq!(place(&view), (0, 3));
         press(&mut view, "⇱u");
