@@ -155,12 +155,12 @@ fn log_of_samples(
     if let Some(viewer) = viewer(to).filter(|_| !args.force) {
         refuse_large(&viewer, trace, threads)?;
     }
-    let (mut log, mut count) = (HplSamples::new(trace), 0);
+    let (mut log, mut count) = (HplSamples::new(trace), 0_u64);
     let (mut to, _) = Destination::new(args.out.as_deref(), 0, out)?;
     while let Some((sampling, sample)) = samples.next_sample()? {
         if threads.include(trace, sample.thread) {
             log.add(sampling, &sample, &mut |bytes| to.put(bytes))?;
-            count += 1;
+            count = count.saturating_add(HplSamples::size(&sample).1);
         }
     }
     let left_out = log.finish(&mut |bytes| to.put(bytes))?;
