@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use flow_codec::ThreadId;
 
@@ -227,20 +227,23 @@ impl fmt::Display for Error {
                 let path = path.display();
                 write!(f, "{path}: {what} was not recorded: flow record {flag} does that")
             }
-            Self::NoCallsRecorded { path } => {
-                write!(f, "{}: calls were not recorded, only lines (calls=off)", path.display())
-            }
-            Self::LinesOfRun { path } => write!(
-                f,
-                "{}: each line was recorded once in the run (lines-once=run), so the lines of a test are not known",
-                path.display()
-            ),
+            Self::NoCallsRecorded { path } => of(path, NO_CALLS, f),
+            Self::LinesOfRun { path } => of(path, LINES_OF_RUN, f),
             Self::NotSelectable { what, by } => write!(f, "{what} cannot be selected by {by}"),
             Self::AfterEnd { from_ns, end_ns } => {
                 write!(f, "nothing was recorded after {from_ns} ns: the recording took {end_ns} ns")
             }
         }
     }
+}
+
+const NO_CALLS: &str = "calls were not recorded, only lines (calls=off)";
+const LINES_OF_RUN: &str =
+    "each line was recorded once in the run (lines-once=run), so the lines of a test are not known";
+
+/// What is to be said of a trace.
+fn of(path: &Path, text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(f, "{}: {text}", path.display())
 }
 
 /// No test matches a pattern.
