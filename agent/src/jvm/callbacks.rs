@@ -190,7 +190,9 @@ unsafe extern "C" fn vm_death(jvmti: *mut sys::jvmtiEnv, jni: *mut sys::JNIEnv) 
             agent.recorder().note_names(vm.platform_threads());
         }
         // The thread that ended the program.
-        let signal = vm.name_of_running_thread().and_then(|name| signal_handled_by(&name));
+        let signal = vm
+            .name_of_running_thread()
+            .and_then(|name| signal_handled_by(&name).map(str::to_owned));
         // Also if a fault has ended the recording, because the manifest reports it.
         agent.finish_by(signal, Timeout::Short);
     });

@@ -7,8 +7,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use jvmti_rs::sys;
 use once_cell::sync::OnceCell;
 
+use super::Vm;
 use super::jvmti::{Jvmti, ThreadCallback};
-use super::{Vm, state};
 use crate::recorder::carriers;
 use crate::sys::allocator;
 
@@ -40,7 +40,8 @@ fn events(jvmti: Jvmti) -> impl Iterator<Item = (sys::jvmtiEvent, ThreadCallback
     all.filter_map(move |(name, event)| Some((event, callback(&name)?)))
 }
 
-/// What is to happen when a virtual thread is about to leave its carrier, and when it has come to one, if waits are recorded.
+/// What is to happen for waits when a virtual thread is about to leave its carrier, and when it has come to one. Noted here, because
+/// natives import what subscribes to these events.
 static WAITS: OnceCell<[fn(&Vm<'_>); 2]> = OnceCell::new();
 
 /// Notes what is to happen for waits.
@@ -49,27 +50,18 @@ pub(super) fn note_waits(leaves: fn(&Vm<'_>), comes: fn(&Vm<'_>)) {
     let _ = WAITS.set([leaves, comes]);
 }
 
-fn for_waits() -> Option<&'static [fn(&Vm<'_>); 2]> {
-    WAITS.get().filter(|_| state::records_waits())
-}
-
 unsafe extern "C" fn mounted(
     jvmti: *mut sys::jvmtiEnv,
     jni: *mut sys::JNIEnv,
     thread: sys::jobject,
 ) {
-    if !allocator::has_thread_locals() {
-        return;
-    }
-    // SAFETY: our only environment, which is never disposed of.
-    let jvmti = unsafe { Jvmti::new(jvmti) };
+    let body = |vm: &Vm<'_>| {
+        // After a panic, which the hook has reported, CPU time is missing.
+        let _ = catch_unwind(AssertUnwindSafe(|| vm.current_thread_id().map(carriers::mounted)));
+        WAITS.get().inspect(|[_, comes]| comes(vm));
+    };
     // SAFETY: the arguments of this callback.
-    let vm = unsafe { Vm::new(jvmti, jni, thread) };
-    // After a panic, which the hook has reported, CPU time is missing.
-    let _ = catch_unwind(AssertUnwindSafe(|| vm.current_thread_id().map(carriers::mounted)));
-    if let Some([_, comes]) = for_waits() {
-        comes(&vm);
-    }
+    unsafe { in_thread((jvmti, jni, thread), body) };
 }
 
 unsafe extern "C" fn unmounted(
@@ -77,14 +69,25 @@ unsafe extern "C" fn unmounted(
     jni: *mut sys::JNIEnv,
     thread: sys::jobject,
 ) {
-    if !allocator::has_thread_locals() {
-        return;
-    }
-    if let Some([leaves, _]) = for_waits() {
+    let body = |vm: &Vm<'_>| {
+        WAITS.get().inspect(|[leaves, _]| leaves(vm));
+        let _ = catch_unwind(carriers::unmounted);
+    };
+    // SAFETY: the arguments of this callback.
+    unsafe { in_thread((jvmti, jni, thread), body) };
+}
+
+/// # Safety
+///
+/// The arguments of a callback.
+unsafe fn in_thread(
+    (jvmti, jni, thread): (*mut sys::jvmtiEnv, *mut sys::JNIEnv, sys::jobject),
+    body: impl FnOnce(&Vm<'_>),
+) {
+    if allocator::has_thread_locals() {
         // SAFETY: our only environment, which is never disposed of.
         let jvmti = unsafe { Jvmti::new(jvmti) };
-        // SAFETY: the arguments of this callback.
-        leaves(&unsafe { Vm::new(jvmti, jni, thread) });
+        // SAFETY: the caller's contract.
+        body(&unsafe { Vm::new(jvmti, jni, thread) });
     }
-    let _ = catch_unwind(carriers::unmounted);
 }

@@ -31,14 +31,13 @@ pub(crate) fn note_end() {
 }
 
 /// The signal, such as `SIGTERM`, whose handler a thread of this name is.
-pub(crate) fn signal_handled_by(name: &str) -> Option<String> {
-    let signal = name.strip_suffix(HANDLER)?;
-    signal.starts_with("SIG").then(|| signal.to_owned())
+pub(crate) fn signal_handled_by(name: &str) -> Option<&str> {
+    name.strip_suffix(HANDLER).filter(|signal| signal.starts_with("SIG"))
 }
 
 /// Notes that a thread of this name starts.
 pub(crate) fn note_start_of(thread: ThreadId, name: &str) {
-    if signal_handled_by(name).as_deref() == Some("SIGTERM") {
+    if signal_handled_by(name) == Some("SIGTERM") {
         TERMINATING.store(thread.get(), Ordering::Relaxed);
     }
 }
@@ -68,7 +67,7 @@ mod tests {
 
     #[test]
     fn threads_that_handle_a_signal_have_its_name() {
-        assert_eq!(signal_handled_by("SIGUSR2 handler").as_deref(), Some("SIGUSR2"));
+        assert_eq!(signal_handled_by("SIGUSR2 handler"), Some("SIGUSR2"));
         for other in ["main", "DestroyJavaVM", "SIGTERM", "event handler"] {
             assert_eq!(signal_handled_by(other), None);
         }

@@ -142,10 +142,7 @@ impl State {
             Self::Repaired { tool, .. } => {
                 format!("repaired: killed, the end was written by {tool}")
             }
-            Self::Finished { at_ns } => format!("finished after {}", seconds(*at_ns)),
-            Self::Terminated { signal, at_ns } => {
-                format!("ended by {signal} after {}", seconds(*at_ns))
-            }
+            Self::Finished { .. } | Self::Terminated { .. } => self.text(),
             Self::Recording => "none: recording".to_owned(),
             Self::Snapshot { name, at_ns } => {
                 format!("none: the snapshot {name}, taken after {}", seconds(*at_ns))

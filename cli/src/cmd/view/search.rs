@@ -23,7 +23,7 @@ pub(super) struct Wanted {
     methods: MethodMap<bool>,
     /// How many methods these are.
     pub(super) count: usize,
-    /// Their calls in a thread that has shapes, and its place among all threads.
+    /// A thread that has shapes, by its place among all threads, and the calls of these methods in it.
     calls: Option<(usize, SelectedCalls)>,
 }
 

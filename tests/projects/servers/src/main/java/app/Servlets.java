@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.LockSupport;
 
-/** Two servlets, the second of which answers what the first one, and a thread of the server, have begun. */
+/** The first servlet begins a request, a thread of the server continues it, and the second servlet answers. */
 final class Servlets {
     private Servlets() {}
 
