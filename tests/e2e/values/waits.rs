@@ -45,6 +45,24 @@ fn thread_names(out: &Path) -> impl Fn(&Value) -> String + use<> {
     }
 }
 
+/// The row of a wait, by how the thread waits, the class of the object and the method. Its holder has the name that the wait ends with.
+fn row_of<'r>(
+    found: &'r [Value],
+    (kind, class, method, holder): (&str, &str, &str, &str),
+    name: &impl Fn(&Value) -> String,
+) -> &'r Value {
+    let is_it = |row: &&Value| {
+        row["kind"] == kind
+            && row["object_class"].as_str().unwrap_or_default() == class
+            && row["name"] == method
+            && row["longest_ns"].as_u64() >= Some(LEAST_NS)
+    };
+    let row = found.iter().find(is_it);
+    let row = row.unwrap_or_else(|| panic!("{kind} {class} {method} in {found:#?}"));
+    assert_eq!(name(&row["holder"]), holder, "{row}");
+    row
+}
+
 #[test]
 fn waits_have_their_objects_and_holders_with_both_engines() {
     on_every_engine(|jdk, engine| {
@@ -55,16 +73,8 @@ fn waits_have_their_objects_and_holders_with_both_engines() {
         assert_eq!(run.stderr, plain.stderr);
         let name = thread_names(&run.out());
         let found = rows(&run.out(), &["--waits", "--thread", "main"]);
-        for (kind, class, method, holder) in EXPECTED {
-            let is_it = |row: &&Value| {
-                row["kind"] == kind
-                    && row["object_class"].as_str().unwrap_or_default() == class
-                    && row["name"] == method
-                    && row["longest_ns"].as_u64() >= Some(LEAST_NS)
-            };
-            let row = found.iter().find(is_it);
-            let row = row.unwrap_or_else(|| panic!("{kind} {class} {method} in {found:#?}"));
-            assert_eq!(name(&row["holder"]), holder, "{row}");
+        for wait in EXPECTED {
+            let row = row_of(&found, wait, &name);
             assert_eq!((&row["unended"], &row["threads"]), (&0.into(), &1.into()), "{row}");
         }
         // Each is at its place among the calls, and ends where it began.
@@ -180,16 +190,8 @@ fn waits_of_virtual_threads_have_their_objects_and_holders() {
         let thread = of_virtual["thread"].to_string();
         // Waits without an object are one row, of all threads.
         let found = rows(&run.out(), &["--waits", "--thread", &thread]);
-        for (kind, class, method, holder) in OF_VIRTUAL {
-            let is_it = |row: &&Value| {
-                row["kind"] == kind
-                    && row["object_class"].as_str().unwrap_or_default() == class
-                    && row["name"] == method
-                    && row["longest_ns"].as_u64() >= Some(LEAST_NS)
-            };
-            let row = found.iter().find(is_it);
-            let row = row.unwrap_or_else(|| panic!("{kind} {class} {method} in {found:#?}"));
-            assert_eq!(name(&row["holder"]), holder, "{row}");
+        for wait in OF_VIRTUAL {
+            let row = row_of(&found, wait, &name);
             assert_eq!(row["unended"], 0, "{row}");
         }
     });

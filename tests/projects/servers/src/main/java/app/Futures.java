@@ -4,7 +4,6 @@ import com.google.common.util.concurrent.FutureCallback;
 import com.google.common.util.concurrent.ListenableFuture;
 import com.google.common.util.concurrent.ListeningExecutorService;
 import com.google.common.util.concurrent.MoreExecutors;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
 
@@ -12,38 +11,27 @@ import java.util.concurrent.Executors;
 final class Futures {
     private static final ListeningExecutorService POOL = MoreExecutors.listeningDecorator(Executors.newFixedThreadPool(3));
     private static final Executor ONE = MoreExecutors.newSequentialExecutor(POOL);
-    private static final CountDownLatch ENDED = new CountDownLatch(Work.REQUESTS);
 
     private Futures() {}
 
     public static void main(String[] args) throws Exception {
-        for (int id = 0; id < Work.REQUESTS; id++) {
-            request(Integer.toString(id));
-        }
-        ENDED.await();
-        System.exit(0);
+        Work.make(Futures::request);
     }
 
     private static void request(String id) {
-        ListenableFuture<String> loaded = POOL.submit(() -> step(id, "loaded"));
+        ListenableFuture<String> loaded = POOL.submit(() -> Work.stepOf(id, "loaded"));
         ListenableFuture<String> changed =
-                com.google.common.util.concurrent.Futures.transform(loaded, same -> step(id, "changed"), ONE);
+                com.google.common.util.concurrent.Futures.transform(loaded, same -> Work.stepOf(id, "changed"), ONE);
         FutureCallback<String> callback =
                 new FutureCallback<>() {
                     @Override
                     public void onSuccess(String result) {
-                        step(id, "used");
-                        ENDED.countDown();
+                        Work.lastStep(id, "used");
                     }
 
                     @Override
                     public void onFailure(Throwable thrown) {}
                 };
         com.google.common.util.concurrent.Futures.addCallback(changed, callback, ONE);
-    }
-
-    private static String step(String id, String what) {
-        Work.step(id, what);
-        return id;
     }
 }

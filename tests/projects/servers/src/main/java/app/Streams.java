@@ -2,40 +2,25 @@ package app;
 
 import io.reactivex.rxjava3.core.Single;
 import io.reactivex.rxjava3.schedulers.Schedulers;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
 
 /** Streams of RxJava that change their threads. */
 final class Streams {
     private static final Executor POOL = Executors.newFixedThreadPool(3);
-    private static final CountDownLatch ENDED = new CountDownLatch(Work.REQUESTS);
 
     private Streams() {}
 
     public static void main(String[] args) throws Exception {
-        for (int id = 0; id < Work.REQUESTS; id++) {
-            request(Integer.toString(id));
-        }
-        ENDED.await();
-        System.exit(0);
+        Work.make(Streams::request);
     }
 
     private static void request(String id) {
-        Single.fromCallable(() -> step(id, "loaded"))
+        Single.fromCallable(() -> Work.stepOf(id, "loaded"))
                 .subscribeOn(Schedulers.io())
                 .observeOn(Schedulers.computation())
-                .map(same -> step(id, "changed"))
+                .map(same -> Work.stepOf(id, "changed"))
                 .observeOn(Schedulers.from(POOL))
-                .subscribe(
-                        same -> {
-                            step(id, "used");
-                            ENDED.countDown();
-                        });
-    }
-
-    private static String step(String id, String what) {
-        Work.step(id, what);
-        return id;
+                .subscribe(same -> Work.lastStep(id, "used"));
     }
 }
