@@ -35,13 +35,21 @@ licences() {
     fi
 }
 
-# The tests that failed are named once more at the end of the log, with the beginning of their output.
+# The tests that failed are named once more at the end of the log, with the beginning and the end of their output: what
+# a test prints may have empty lines before its message.
 tests() {
     log=$(mktemp)
     {
         RUST_TEST_THREADS="$(($(nproc) + 1))" cargo test --workspace --no-fail-fast && echo "all passed"
     } 2>&1 | tee "$log"
-    details=$(sed -n 's/^test \(.*\) \.\.\. FAILED$/\1/p; /^---- .* ----$/,/^$/p' "$log" | head -n 60)
+    details=$(sed -n 's/^test \(.*\) \.\.\. FAILED$/\1/p' "$log" && awk '
+        function show() {
+            for (i = 1; i <= n; i++) if (i <= 15 || i > n - 25) print line[i]
+            n = 0
+        }
+        /^---- .* ----$/ { show(); within = 1 }
+        /^failures:$/ { show(); within = 0 }
+        within { line[++n] = $0 }' "$log" | head -n 150)
     last=$(tail -n 1 "$log")
     rm "$log"
     [ "$last" = "all passed" ]
