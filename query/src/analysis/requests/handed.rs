@@ -50,6 +50,8 @@ pub(crate) struct Give {
     keeps: bool,
     /// The section that it is in.
     section: usize,
+    /// How many calls of the thread had begun when the call around it ended.
+    around_until: u64,
 }
 
 /// A part of a thread in which something runs that was handed over. The first sections are the threads themselves.
@@ -104,6 +106,8 @@ pub(crate) struct FindHandOvers {
     calls: RoleCalls<OfCall>,
     /// Open sections, the innermost last.
     inside: Vec<Inside>,
+    /// Gives whose call around them is open, with the number of frames around each, the innermost last.
+    open_gives: Vec<(usize, usize)>,
 }
 
 /// An open section.
@@ -137,6 +141,11 @@ impl Give {
     /// The innermost section that it is in.
     pub(crate) fn section(&self) -> usize {
         self.section
+    }
+
+    /// Returns whether a section begins in the call around it.
+    pub(crate) fn is_around(&self, section: &Section) -> bool {
+        self.thread == section.thread && section.numbers.start < self.around_until
     }
 }
 
@@ -259,25 +268,33 @@ impl GivesOfObject {
             let mut before = self.kept.iter().take(end).rev().filter(|give| may_come_first(give));
             return (before.next().copied(), before.next().is_some());
         }
-        match self.all.get(self.next) {
-            Some(give) if may_come_first(give) => {
-                let is_left = self.next < self.possible;
-                self.next += 1;
-                self.possible = self.possible.max(self.next);
-                while self.all.get(self.possible).is_some_and(may_come_first) {
-                    self.possible += 1;
-                }
-                (Some(*give), is_left || self.possible > self.next)
-            }
-            // Another section, whose time is not known well, has taken its give; or it was handed over before the recording began.
-            Some(_) => {
-                let taken = self.all.get(..self.next).unwrap_or_default();
-                let give = taken.iter().rev().find(|give| may_come_first(give)).copied();
-                (give, give.is_some())
-            }
-            // It runs again.
-            None => (self.all.last().copied(), self.all.len() > 1),
+        let begun = |give: &usize| gives[*give].time.bounds.from_ns <= section.time.bounds.by_ns;
+        let end = self.next + self.all[self.next..].partition_point(begun);
+        // Those that come later in the same thread are left for other sections.
+        let Some(at) = (self.next..end).find(|at| may_come_first(&self.all[*at])) else {
+            return self.taken_before(may_come_first);
+        };
+        let is_left = at < self.possible;
+        self.all[self.next..=at].rotate_right(1);
+        let give = self.all[self.next];
+        self.next += 1;
+        self.possible += usize::from(!is_left);
+        let has_others = self.all[self.next..end].iter().any(may_come_first);
+        if has_others {
+            self.possible = self.possible.max(end);
         }
+        (Some(give), is_left || has_others)
+    }
+
+    /// The give of a section before which none is left, and whether another one may be the right one.
+    fn taken_before(&self, may_come_first: impl Fn(&usize) -> bool) -> (Option<usize>, bool) {
+        if self.next == self.all.len() {
+            // It runs again.
+            return (self.all.last().copied(), self.all.len() > 1);
+        }
+        // Another section, whose time is not known well, has taken its give; or it was handed over before the recording began.
+        let give = self.all[..self.next].iter().rev().find(|give| may_come_first(give)).copied();
+        (give, give.is_some())
     }
 }
 
@@ -290,6 +307,7 @@ impl FindHandOvers {
             thread: ThreadId::new(0),
             calls: RoleCalls::default(),
             inside: Vec::new(),
+            open_gives: Vec::new(),
         }
     }
 
@@ -297,6 +315,7 @@ impl FindHandOvers {
     pub(crate) fn begin_thread(&mut self, thread: ThreadId) {
         (self.thread, self.calls) = (thread, RoleCalls::default());
         self.inside.clear();
+        self.open_gives.clear();
         let start = Stamp { position: Position::default(), time: When::UNKNOWN, calls: 0 };
         self.begin((0, 0), start, Some(Handed::Thread(thread)));
     }
@@ -372,6 +391,11 @@ impl FindHandOvers {
             self.finish(call, at);
         }
         self.end_sections(frames, at);
+        while let Some((give, _)) = self.open_gives.pop_if(|(_, around)| *around > frames) {
+            if let Some(give) = self.found.gives.get_mut(give) {
+                give.around_until = at.calls;
+            }
+        }
         self.calls.set_open(frames);
     }
 
@@ -407,6 +431,7 @@ impl FindHandOvers {
             PresetRole::Give | PresetRole::Keep | PresetRole::Start
                 if self.is_done_around(what, gives) => {}
             PresetRole::Give | PresetRole::Keep | PresetRole::Start => {
+                self.open_gives.push((self.found.gives.len(), call.frames - 1));
                 self.found.gives.push(Give {
                     thread: self.thread,
                     number: call.begun.calls,
@@ -415,7 +440,8 @@ impl FindHandOvers {
                     what,
                     keeps: role.role() == PresetRole::Keep,
                     section: call.of.around,
-                })
+                    around_until: u64::MAX,
+                });
             }
             _ => {}
         }
@@ -574,6 +600,8 @@ pub(crate) mod tests {
         // Without times, which one came first is not known.
         let again = sections(&["G5)G5)", "T5)", "T5)"]);
         assert_eq!(again, ["2 0..2+1 0 by 1:0 guessed", "3 0..2+1 0 by 1:1 guessed"]);
+        let in_turns = sections(&["T5)G5)", "G5)"]);
+        assert_eq!(in_turns, ["1 0..2+1 0 by 2:0"]);
         let once = sections(&["G5)", "T5)T5)"]);
         assert_eq!(once, ["2 0..2+1 0 by 1:0", "2 3..5+1 0 by 1:0"]);
     }

@@ -371,6 +371,16 @@ mod tests {
         assert_eq!(parts(&threads, (2, 0..9)), ["2: 0..4 8..9", "1: 4..8"]);
     }
 
+    #[test]
+    fn what_a_thread_runs_after_the_call_that_handed_it_over_belongs_to_that_call() {
+        // A servlet that dispatches, and its thread goes on; an event loop that runs what its handler gave it.
+        let own = "mmG5))mT5m))))";
+        assert_eq!(parts(&[own], (1, 1..6)), ["1: 1..6", "1: 7..11"]);
+        assert_eq!(parts(&[own], (1, 6..13)), ["1: 6..7 11..13"]);
+        assert_eq!(all(&[own]), ["1: 0..7 11..end", "⇢ 1: 7..11"]);
+        assert_eq!(parts(&["mG5))B5)m)E5)m)"], (1, 0..5)), ["1: 0..5", "1: 7..10"]);
+    }
+
     /// All parts, as their threads and ranges, and whether each was handed over.
     fn all(threads: &[&str]) -> Vec<String> {
         let found = found(threads);

@@ -70,12 +70,12 @@ impl<'a> Links<'a> {
     pub(crate) fn of(hand_overs: &'a HandOvers) -> Self {
         let (gives, sections) = (hand_overs.gives(), hand_overs.sections());
         let mut owners: Vec<usize> = Vec::with_capacity(sections.len());
-        // A section comes after the one around it. What runs where it was handed over is a part of what is around.
+        // A section comes after the one around it. What runs in the call that handed it over is a part of what is around.
         for (number, section) in sections.iter().enumerate() {
             let around = section.around.and_then(|around| owners.get(around).copied());
             let give = section.give.and_then(|give| gives.get(give));
             let is_here = |give: &Give| {
-                give.thread == section.thread && owners.get(give.section()).copied() == around
+                give.is_around(section) && owners.get(give.section()).copied() == around
             };
             let stays = give.is_none_or(is_here);
             owners.push(around.filter(|_| stays).unwrap_or(number));

@@ -12,12 +12,17 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.LockSupport;
 
 /** The first servlet begins a request, a thread of the server continues it, and the second servlet answers. */
 final class Servlets {
     private Servlets() {}
 
+    /**
+     * Of each three requests, one is dispatched by a task once the servlet has returned, one by a task before that, and one by the servlet
+     * itself. Otherwise it would be a matter of luck which thread continues a request.
+     */
     static final class First extends HttpServlet {
         @Override
         protected void doGet(HttpServletRequest request, HttpServletResponse response) {
@@ -26,23 +31,41 @@ final class Servlets {
 
         private static void request(AsyncContext context, String id) {
             Work.step(id, "requested");
+            int way = Integer.parseInt(id) % 3;
             Thread thread = Thread.currentThread();
-            context.start(() -> started(context, id, thread));
+            CountDownLatch dispatched = new CountDownLatch(way);
+            Runnable task = () -> started(context, id, way == 0 ? thread : null, dispatched);
+            if (way == 2) {
+                task.run();
+            } else {
+                context.start(task);
+                await(dispatched);
+            }
         }
 
-        private static void started(AsyncContext context, String id, Thread thread) {
+        /** Dispatches once this thread has left the servlet. */
+        private static void started(AsyncContext context, String id, Thread thread, CountDownLatch dispatched) {
             Work.step(id, "started");
-            // Otherwise the thread that began the request may continue it, without any hand-over.
-            while (isBusy(thread)) {
+            while (thread != null && isBusy(thread)) {
                 LockSupport.parkNanos(1_000_000);
             }
             context.dispatch("/second?id=" + id);
+            dispatched.countDown();
+        }
+
+        private static void await(CountDownLatch latch) {
+            try {
+                latch.await();
+            } catch (InterruptedException unexpected) {
+                throw new IllegalStateException(unexpected);
+            }
         }
 
         private static boolean isBusy(Thread thread) {
             for (StackTraceElement frame : thread.getStackTrace()) {
                 String name = frame.getClassName();
-                if (name.endsWith("ServletChannel") || name.endsWith("CoyoteAdapter") || name.endsWith("Http11Processor")) {
+                if (name.endsWith("ServletChannel") || name.endsWith("CoyoteAdapter") || name.endsWith("Http11Processor")
+                        || name.endsWith("HttpTransferEncoding") || name.endsWith("Connectors")) {
                     return true;
                 }
             }
