@@ -373,7 +373,7 @@ mod tests {
 
     #[test]
     fn what_a_thread_runs_after_the_call_that_handed_it_over_belongs_to_that_call() {
-        // A servlet that dispatches, and its thread goes on; an event loop that runs what its handler gave it.
+        // A servlet that dispatches, and whose thread continues; an event loop that runs what its handler gave it.
         let own = "mmG5))mT5m))))";
         assert_eq!(parts(&[own], (1, 1..6)), ["1: 1..6", "1: 7..11"]);
         assert_eq!(parts(&[own], (1, 6..13)), ["1: 6..7 11..13"]);

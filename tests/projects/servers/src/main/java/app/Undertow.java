@@ -14,7 +14,7 @@ final class Undertow {
             .addServlet(Servlets.servlet("second", app.Servlets.Second.class).addMapping("/second").setAsyncSupported(true));
         DeploymentManager manager = Servlets.defaultContainer().addDeployment(info);
         manager.deploy();
-        // Half of the requests keep their thread until another thread has gone on.
+        // Half of the requests keep their thread until another thread has dispatched.
         io.undertow.Undertow server = io.undertow.Undertow.builder().addHttpListener(0, "127.0.0.1").setWorkerThreads(Work.REQUESTS)
             .setHandler(manager.start()).build();
         server.start();
