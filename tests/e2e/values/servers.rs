@@ -13,12 +13,13 @@ use crate::shown;
 const REQUESTS: usize = 40;
 
 /// The programs, and the steps of each request, by hand from their sources, in the order of their names.
-const PROGRAMS: [(&str, &[&str]); 6] = [
+const PROGRAMS: [(&str, &[&str]); 7] = [
     ("Tomcat", &["dispatched", "requested", "started"]),
     ("Jetty", &["dispatched", "requested", "started"]),
     ("Undertow", &["dispatched", "requested", "started"]),
     ("Grpc", &["answered", "requested"]),
     ("Futures", &["changed", "loaded", "used"]),
+    ("Reactive", &["answer", "asked", "loaded"]),
     ("Streams", &["changed", "loaded", "used"]),
 ];
 
