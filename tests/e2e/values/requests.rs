@@ -461,6 +461,7 @@ fn a_value_of_a_context_has_what_happened_meanwhile() {
 const ROUTES: &str = "[context]\n\
     put harness.Routed#set(String, String) arg0 | arg1\n\
     while harness.Routed$Servlet+#service(Runnable) 'route' | this.class\n\
+    part harness.Routed#match(String, String) 'route' | arg0 '' arg1\n\
     part harness.Routed#match(**) 'route' | arg0.verbs arg0.patterns.text arg0.names\n\
     while harness.Routed#receive(Runnable) 'consumer'\n\
     while harness.Routed$Invocable#invoke() 'consumer' | this.method.clazz '.' this.method.name\n\
@@ -494,6 +495,8 @@ fn a_request_has_its_route_and_a_message_its_consumer() {
         let expected = [
             ("/a", 0, 1),
             ("/named", 0, 0),
+            ("/shop/{id}", 0, 1),
+            ("/{id}", 0, 1),
             ("GET /orders/{id}", 0, 8),
             // `fail`, the lambda expression and `service`.
             ("POST /fail", 3, 1),

@@ -24,8 +24,8 @@ pub(crate) const CONTEXT: &str = "context";
 
 /// The last field of a source that is the name of a class.
 const CLASS: &str = "class";
-/// The fixed text that joins those before and after it without a blank.
-const JOINS: &str = ".";
+/// The fixed texts that join those before and after them without a blank, the empty one with one `/` instead of two.
+const JOINS: [&str; 2] = [".", ""];
 
 /// A part of a thread in which a key has a value.
 #[derive(Clone, Debug)]
@@ -373,11 +373,12 @@ impl<'a> FindContexts<'a> {
             };
             let Some(part) = part else { continue };
             has_value |= matches!(source, TextSource::Value(..));
-            let joins = &*part == JOINS && matches!(source, TextSource::Literal(_));
+            let joins = matches!(source, TextSource::Literal(part) if JOINS.contains(&part.as_str()));
             if !is_joined && !joins {
                 text.push(' ');
             }
-            text.push_str(&part);
+            let has_slash = is_joined && text.ends_with('/');
+            text.push_str(part.strip_prefix('/').filter(|_| has_slash).unwrap_or(&part));
             is_joined = joins;
         }
         (has_value && !text.is_empty()).then(|| text.into())

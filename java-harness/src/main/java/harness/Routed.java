@@ -78,6 +78,9 @@ public final class Routed {
 
     static void match(Mapping mapping) {}
 
+    /** Finds the route in two parts. */
+    static void match(String path, String rest) {}
+
     static void set(String key, String value) {}
 
     static void step(String name) {}
@@ -119,6 +122,14 @@ public final class Routed {
             }
         });
         servlet.service(() -> match(new Mapping("/named")));
+        servlet.service(() -> {
+            match("/shop", "/{id}");
+            step("/shop/{id}");
+        });
+        servlet.service(() -> {
+            match("/", "/{id}");
+            step("/{id}");
+        });
         new Hello().service(() -> step("harness.Routed$Hello"));
         try {
             servlet.service(() -> {
