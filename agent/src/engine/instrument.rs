@@ -311,14 +311,20 @@ const BATCH: usize = 256;
 
 /// Retransforms classes and returns those that the JVM refuses.
 fn retransform<'a, J: Jvm<'a>>(vm: &J, classes: &[J::Class]) -> Vec<J::Class> {
-    let mut refused = Vec::new();
-    for batch in classes.chunks(BATCH) {
-        if vm.retransform(batch).is_err() {
-            // All of them succeed or none does, so they are tried one by one.
-            refused.extend(batch.iter().filter(|class| vm.retransform(&[**class]).is_err()));
-        }
+    let change = |batch: &[J::Class]| vm.retransform(batch).is_ok();
+    classes.chunks(BATCH).flat_map(|batch| refused_of(batch, &change)).collect()
+}
+
+/// Changes a batch of classes, and returns those that are refused. `change` changes all classes or none. Each successful change
+/// makes the JVM visit all of its classes and all compiled code, so a batch is not changed one by one because of one class.
+fn refused_of<C: Copy>(batch: &[C], change: &impl Fn(&[C]) -> bool) -> Vec<C> {
+    if change(batch) {
+        return Vec::new();
     }
-    refused
+    match batch.split_at(batch.len() / 2) {
+        ([], refused) => refused.to_vec(),
+        (first, second) => [refused_of(first, change), refused_of(second, change)].concat(),
+    }
 }
 
 /// Records which frames of live threads run code of their methods without probes, though the filter in force selects them:
@@ -723,5 +729,36 @@ impl Rewriting<'_> {
 
     fn leave_out(&self, reason: &'static str, method: &Method<'_>) {
         self.methods.leave_out(reason, key(self.name, &method.name, &method.descriptor));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    #[test]
+    fn one_class_that_is_refused_does_not_split_a_batch_into_single_classes() {
+        let changed = RefCell::new(Vec::new());
+        let change = |batch: &[usize]| {
+            let may = !batch.contains(&100);
+            if may {
+                changed.borrow_mut().push(batch.to_vec());
+            }
+            may
+        };
+        let batch: Vec<_> = (0..BATCH).collect();
+        assert_eq!(refused_of(&batch, &change), [100]);
+        let changed = changed.into_inner();
+        assert_eq!(changed.len(), 8, "one of each size, from the half on: {changed:?}");
+        let all: Vec<_> = batch.iter().copied().filter(|class| *class != 100).collect();
+        assert_eq!(changed.concat(), all);
+    }
+
+    #[test]
+    fn classes_that_are_all_refused_are_all_named() {
+        assert_eq!(refused_of(&[1, 2, 3], &|_| false), [1, 2, 3]);
+        assert!(refused_of::<u8>(&[], &|_| false).is_empty());
     }
 }

@@ -60,6 +60,10 @@ impl Recorder {
                 return None;
             }
         };
+        if facts.is_virtual {
+            // The frames of its carrier are on the same stack.
+            recorder.lock_out().real.not_before_ns = u64::MAX;
+        }
         let started = shared.threads.start(facts, home, &recorder);
         if started != Ok(true) {
             // The thread is not in the table, so nothing would read its chunk.
@@ -92,13 +96,11 @@ impl Recorder {
         let position = thread.position();
         thread.end();
         self.methods.reached().end_thread(thread.id());
-        if let Some(facts) = facts {
-            self.note_name(thread.id(), &facts.name);
-        }
         // A virtual thread has no CPU time of its own: it has run on the threads of others.
         let cpu_ns = facts.filter(|facts| !facts.is_virtual).map(|_| clock::cpu_time());
         let ended = self.shared().threads.end(
             thread.id(),
+            facts.map(|facts| &*facts.name),
             self.shared().elapsed_ns(),
             cpu_ns,
             self.shared().lines_to(),

@@ -101,7 +101,7 @@ Examples:
 pub(super) const ATTACH_EXAMPLES: &str = "\
 The process must be a HotSpot JVM of the same user. It is recorded until flow detach, or until it ends. Of calls \
 that were already running, the trace has only the names. The JVM replaces the code of the recorded classes, which takes \
-up to a minute if there are thousands, as with --all in a large application; flow detach takes as long.
+seconds if there are thousands, as with --all in a large application, and longer on JDK 11; flow detach takes as long.
 
 Without -o, the recording is a file in the folder flow-trace, as with flow record, with the process id in its name. Without \
 PID, the JVMs of this user are listed.
@@ -326,7 +326,7 @@ Examples:
 
 pub(super) const DETACH_HELP: &str = "\
 The program continues without probes. The trace is complete and can be read at once. The JVM replaces the code of the \
-recorded classes, which takes up to a minute if there are thousands.
+recorded classes, which takes seconds if there are thousands, and longer on JDK 11.
 
 Examples:
   flow detach 4711";

@@ -225,15 +225,22 @@ impl ThreadTable {
         self.write(home, &ThreadLine::Rename { id, name, at_ns }, to)
     }
 
+    /// Writes the end of a thread, and its name if that has changed. `name` is the one that it has now, if the JVM knows it.
     pub(in crate::recorder) fn end(
         &self,
         id: ThreadId,
+        name: Option<&str>,
         at_ns: u64,
         cpu_ns: Option<u64>,
         to: LinesTo<'_>,
     ) -> Result<(), SinkError> {
         let ended = self.live.lock().remove(id);
-        let home = ended.map_or(Home::Own, |thread| thread.home);
+        let (home, before) = ended.map_or((Home::Own, None), |live| (live.home, Some(live.name)));
+        if let (Some(before), Some(name)) = (before, name.map(bounded))
+            && before != name
+        {
+            self.write(home, &ThreadLine::Rename { id, name, at_ns }, to)?;
+        }
         self.write(home, &ThreadLine::End { id, at_ns, cpu_ns }, to)
     }
 

@@ -156,6 +156,11 @@ fn flag(text: &mut &[u8]) -> Option<bool> {
 #[derive(Debug, Default)]
 pub(crate) struct LineColumns {
     bytes: Vec<u8>,
+    /// What follows the kinds of the lines: the columns after each other.
+    ids: Vec<u8>,
+    times: Vec<u8>,
+    names: Vec<u8>,
+    others: Vec<u8>,
 }
 
 /// Numbers as differences to the one before.
@@ -180,48 +185,39 @@ impl LineColumns {
     pub(crate) fn encode(&mut self, text: &[u8]) -> Option<&[u8]> {
         let count = memchr::memchr_iter(b'\n', text).count();
         let count = count + usize::from(text.last().is_some_and(|last| *last != b'\n'));
-        let Self { bytes } = self;
-        bytes.clear();
+        let Self { bytes, ids, times, names, others } = self;
         // A line takes more room than its numbers do.
-        bytes.try_reserve(leb128::MAX_BYTES + 2 * text.len()).ok()?;
+        bytes.clear();
+        bytes.try_reserve(max_columns(text.len())).ok()?;
+        for column in [&mut *ids, times, names, others] {
+            column.clear();
+            column.try_reserve(text.len()).ok()?;
+        }
         leb128::put(bytes, count as u64);
-        let lines = || {
-            let mut rest = text;
-            std::iter::from_fn(move || (!rest.is_empty()).then(|| Line::take(&mut rest)))
-        };
-        bytes.extend(lines().map(|line| match line {
-            Line::Other(_) => OTHER,
-            Line::End { .. } => END,
-            Line::Start { daemon, is_virtual, .. } => {
-                START + DAEMON * u8::from(daemon) + VIRTUAL * u8::from(is_virtual)
-            }
-        }));
-        let (mut starts, mut ends) = (Differences::default(), Differences::default());
-        for line in lines() {
-            match line {
-                Line::Other(_) => {}
-                Line::End { id, .. } => ends.put(bytes, id),
-                Line::Start { id, .. } => starts.put(bytes, id),
-            }
-        }
-        let mut times = Differences::default();
-        for line in lines() {
-            match line {
-                Line::Other(_) => {}
-                Line::End { at_ns, .. } | Line::Start { at_ns, .. } => times.put(bytes, at_ns),
+        let (mut start, mut end, mut at) =
+            (Differences::default(), Differences::default(), Differences::default());
+        let mut rest = text;
+        while !rest.is_empty() {
+            match Line::take(&mut rest) {
+                Line::Other(line) => {
+                    bytes.push(OTHER);
+                    others.extend_from_slice(line);
+                }
+                Line::End { id, at_ns } => {
+                    bytes.push(END);
+                    end.put(ids, id);
+                    at.put(times, at_ns);
+                }
+                Line::Start { id, name, daemon, is_virtual, at_ns } => {
+                    bytes.push(START + DAEMON * u8::from(daemon) + VIRTUAL * u8::from(is_virtual));
+                    start.put(ids, id);
+                    at.put(times, at_ns);
+                    names.extend_from_slice(name.as_bytes());
+                    names.push(b'\n');
+                }
             }
         }
-        for line in lines() {
-            if let Line::Start { name, .. } = line {
-                bytes.extend_from_slice(name.as_bytes());
-                bytes.push(b'\n');
-            }
-        }
-        for line in lines() {
-            if let Line::Other(line) = line {
-                bytes.extend_from_slice(line);
-            }
-        }
+        [ids, times, names, others].into_iter().for_each(|column| bytes.extend_from_slice(column));
         Some(bytes)
     }
 }
