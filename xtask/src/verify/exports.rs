@@ -24,7 +24,7 @@ pub(crate) struct VerifyExportsArgs {
     /// The trace to export (three that are made here: one of three threads, two with times)
     #[arg(value_name = "DIR", value_parser = absolute)]
     trace: Option<PathBuf>,
-    /// Only run the recipes for DuckDB and ClickHouse in docs/tables.md. Without Python's venv they are left out, and
+    /// Only run the recipes of docs/tables.md. Without Python's venv they are left out, and
     /// without the network only if `FLOW_OFFLINE` is set
     #[arg(long, conflicts_with = "trace")]
     recipes: bool,
@@ -32,6 +32,8 @@ pub(crate) struct VerifyExportsArgs {
 
 /// Spans need times, which only the last trace has.
 const SPANS: (&str, &str) = ("otlp", "export.otlp.jsonl");
+/// Packages of Python for the recipes of docs/tables.md.
+const ENGINES: [&str; 5] = ["duckdb", "chdb", "pandas", "pyarrow", "pyspark"];
 /// PlantUML on Maven Central.
 const PLANTUML: &str = "net.sourceforge.plantuml:plantuml:1.2025.4";
 
@@ -167,7 +169,7 @@ fn write_differences(flow: &Path, work: &Path, traces: &[PathBuf]) -> Result<Opt
     Ok(Some(dir))
 }
 
-/// Runs the recipes for DuckDB and ClickHouse, which stay installed for the next time.
+/// Runs the recipes alone, for engines that stay installed for the next time.
 fn recipes(project: &Project, flow: &Path) -> Result<Outcome> {
     let work = project.work_dir("recipes")?;
     let Some(programs) = environment(&work) else {
@@ -178,10 +180,10 @@ fn recipes(project: &Project, flow: &Path) -> Result<Outcome> {
     };
     let is_offline = env::var_os("FLOW_OFFLINE").is_some();
     let mut pip = clean(programs.join("pip"));
-    pip.args(["--quiet", "install", "duckdb", "chdb"]).args(is_offline.then_some("--no-index"));
+    pip.args(["--quiet", "install"]).args(ENGINES).args(is_offline.then_some("--no-index"));
     match run_command(&mut pip) {
-        Ok(()) => query_tables(flow, &work, &programs.join("python"), &["DuckDB", "ClickHouse"])?,
-        Err(_) if is_offline => report::print("(not checked: duckdb and chdb are not installed)\n"),
+        Ok(()) => query_tables(flow, &work, &programs.join("python"))?,
+        Err(_) if is_offline => report::print("(not checked: not all engines are installed)\n"),
         Err(error) => {
             let remedy = "FLOW_OFFLINE=1 leaves these recipes out";
             return Err(Failure::Failed(format!("{error}; {remedy}")));
@@ -193,15 +195,15 @@ fn recipes(project: &Project, flow: &Path) -> Result<Outcome> {
 /// Runs the recipes of the page about tables for all engines.
 fn check_tables(flow: &Path, work: &Path, missing: &mut Vec<&'static str>) -> Result<()> {
     report::print("\n== parquet: DuckDB, ClickHouse, pandas and Spark\n");
-    match python_with(work, &["duckdb", "chdb", "pyarrow", "pyspark"]) {
-        Some(python) => query_tables(flow, work, &python, &[])?,
-        None => missing.push("python3 with the packages duckdb, chdb, pyarrow and pyspark"),
+    match python_with(work, &ENGINES) {
+        Some(python) => query_tables(flow, work, &python)?,
+        None => missing.push("python3 with the packages duckdb, chdb, pandas, pyarrow and pyspark"),
     }
     Ok(())
 }
 
-/// Runs the recipes for some engines, all if none is named, with the tables of one trace, and those of two machines on two days.
-fn query_tables(flow: &Path, work: &Path, python: &Path, engines: &[&str]) -> Result<()> {
+/// Runs the recipes with the tables of one trace, and those of two machines on two days.
+fn query_tables(flow: &Path, work: &Path, python: &Path) -> Result<()> {
     let tables = work.join("tables");
     let _ = fs::remove_dir_all(&tables);
     for (machine, day) in [("alpha", "2026-11-28"), ("beta", "2026-11-29")] {
@@ -222,7 +224,7 @@ fn query_tables(flow: &Path, work: &Path, python: &Path, engines: &[&str]) -> Re
     let first = tables.join("tables");
     std::os::unix::fs::symlink("machines/alpha", &first).context(first.display())?;
     let mut query = clean(python);
-    run_command(query.arg("scripts/exports/query_tables.py").arg(&tables).args(engines))
+    run_command(query.arg("scripts/exports/query_tables.py").arg(&tables))
 }
 
 /// Reads spans and profiles with OpenTelemetry's own messages.
