@@ -33,12 +33,15 @@ ANSWERS = {
     "ClickHouse": {
         "count() as calls": [(GET, 3), (TOTAL, 2), (PAYS, 1), (FAILS, 1)],
         "sum(self) / 1e9 as seconds": SECONDS,
+        "new as (": [(MISS, 1, "SHAPE")],
+        "group by commit": [("alpha", 1, 2.0), ("beta", 1, 1.0)],
     },
     "pandas": {
         'rename("ms")': [(GET, 450), (TOTAL, 1200), (PAYS, 1050), (FAILS, 750)],
     },
     "Spark": {
         'groupBy("method")': [(GET, 3), (TOTAL, 2), (PAYS, 1), (FAILS, 1)],
+        'sum("self")': [(name, round(seconds * 1e9)) for name, calls, seconds in SECONDS],
         'groupBy("shape")': [("SHAPE", 2)] + 8 * [("SHAPE", 1)],
     },
 }
