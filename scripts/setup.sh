@@ -48,6 +48,11 @@ if [ "${1:-}" != record ]; then
     if [ -n "${FLOW_FUZZ_SECONDS:-}" ]; then
         want c++ g++ "builds the fuzzer"
         want x86_64-w64-mingw32-gcc gcc-mingw-w64-x86-64 "compiles C for Windows"
+        # A module of Python, not a command; without it, tests leave out what they need it for.
+        if ! python3 -c 'import ensurepip' 2>/dev/null && can_install; then
+            update || true
+            apt install -y --no-install-recommends python3-venv || true
+        fi
     fi
 fi
 

@@ -9,7 +9,8 @@
 # combinations of engines, programs and options of the JVM), scripts/builds.sh (Maven, Gradle),
 # scripts/verify-corpus.sh, scripts/verify-windows.sh (under Wine), scripts/fuzz.sh, scripts/compare-output.sh.
 #
-# Environment: FLOW_FUZZ_SECONDS fuzzes each target for that time, and the command line for a minute; FLOW_TEST_JDKS, see scripts/jdks.sh.
+# Environment: FLOW_FUZZ_SECONDS fuzzes each target for that time, and the command line for a minute; FLOW_OFFLINE=1 leaves out
+# recipes that need packages which are not installed; FLOW_TEST_JDKS, see scripts/jdks.sh.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -90,7 +91,7 @@ step building cargo test --workspace --no-run $quiet
 step tests tests
 step "what flow prints, compared with stored digests" scripts/compare-output.sh --sample
 step "clients of flow mcp" scripts/verify-mcp.sh
-step "recipes of docs/tables.md for DuckDB" scripts/verify-exports.sh --recipes
+step "recipes of docs/tables.md" scripts/verify-exports.sh --recipes
 step "the class of the probes" scripts/probe.sh --check
 step "rewritten classes of a JDK and of two libraries" scripts/verify-corpus.sh --fast
 if [ -n "${FLOW_FUZZ_SECONDS:-}" ]; then

@@ -256,7 +256,7 @@ fn tables_have_the_rows_of_csv() {
         let rows: Vec<BTreeMap<String, String>> = rows.collect();
         assert_eq!(calls.len(), rows.len());
         for (call, row) in calls.iter().zip(&rows) {
-            for column in ["thread", "call", "caller", "depth", "total", "method", "thrown"] {
+            for column in ["thread", "call", "caller", "depth", "calls", "method", "thrown"] {
                 assert_eq!(call[column], row[column], "{column} of {row:?}");
             }
         }

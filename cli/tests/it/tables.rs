@@ -90,7 +90,7 @@ fn of_calls(dir: &Path) -> Counts {
     let methods = names("methods.parquet", "method", "readable");
     let tests = names("tests.parquet", "test", "name");
     let mut counts = Counts::new();
-    for call in calls(dir).iter().filter(|call| !call["total"].is_empty()) {
+    for call in calls(dir).iter().filter(|call| !call["calls"].is_empty()) {
         let test = tests.get(&call["test"]).cloned().unwrap_or_default();
         let key = [test, call["thread"].clone(), methods[&call["method"]].clone()];
         *counts.entry(key).or_default() += 1;

@@ -417,7 +417,7 @@ fn frames_open_at_the_end_of_a_test_end_there_without_an_exception() {
     let args = ["export", "--to", "csv", "--test", "x"];
     let rows = flow(&args, dir.path()).out;
     let rows: Vec<Vec<&str>> = rows.lines().skip(1).map(|row| row.split(',').collect()).collect();
-    // thread,call,caller,depth,total,start_ns,end_ns,duration_from_ns,duration_by_ns,thrown,…
+    // thread,call,caller,depth,calls,start_ns,end_ns,duration_from_ns,duration_by_ns,thrown,…
     let told: Vec<_> = rows.iter().map(|row| [row[3], row[6], row[9]]).collect();
     assert_eq!(told[0], ["2", "3000000000", "x.Oops"], "{rows:?}");
     assert_eq!(told[2], ["0", "5000000000", ""], "{rows:?}");

@@ -1,13 +1,13 @@
 //! `xtask verify-exports`: loads exports with code of the viewers.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::{env, fs};
 
 use clap::Parser;
 
 use super::samples;
-use crate::base::failure::{Context, Outcome, Result};
+use crate::base::failure::{Context, Failure, Outcome, Result};
 use crate::base::process::{clean, on_path, output_of, run as run_command};
 use crate::base::project::{self, Project, absolute};
 use crate::base::report;
@@ -24,13 +24,16 @@ pub(crate) struct VerifyExportsArgs {
     /// The trace to export (three that are made here: one of three threads, two with times)
     #[arg(value_name = "DIR", value_parser = absolute)]
     trace: Option<PathBuf>,
-    /// Only run the recipes for DuckDB in docs/tables.md. If it is missing, that is no failure
+    /// Only run the recipes of docs/tables.md. Without Python's venv they are left out, and
+    /// without the network only if `FLOW_OFFLINE` is set
     #[arg(long, conflicts_with = "trace")]
     recipes: bool,
 }
 
 /// Spans need times, which only the last trace has.
 const SPANS: (&str, &str) = ("otlp", "export.otlp.jsonl");
+/// Packages of Python for the recipes of docs/tables.md.
+const ENGINES: [&str; 5] = ["duckdb", "chdb", "pandas", "pyarrow", "pyspark"];
 /// PlantUML on Maven Central.
 const PLANTUML: &str = "net.sourceforge.plantuml:plantuml:1.2025.4";
 
@@ -166,12 +169,25 @@ fn write_differences(flow: &Path, work: &Path, traces: &[PathBuf]) -> Result<Opt
     Ok(Some(dir))
 }
 
-/// Runs the recipes for DuckDB, which stays installed for the next time.
+/// Runs the recipes alone, for engines that stay installed for the next time.
 fn recipes(project: &Project, flow: &Path) -> Result<Outcome> {
     let work = project.work_dir("recipes")?;
-    match python_with(&work, &["duckdb"]) {
-        Some(python) => query_tables(flow, &work, &python, &["DuckDB"])?,
-        None => report::print("(not checked: python3 with the package duckdb is not installed)\n"),
+    let Some(programs) = environment(&work) else {
+        report::print(
+            "(not checked: no python3 with venv. Debian: apt-get install python3-venv)\n",
+        );
+        return Ok(Outcome::passed_if(true));
+    };
+    let is_offline = env::var_os("FLOW_OFFLINE").is_some();
+    let mut pip = clean(programs.join("pip"));
+    pip.args(["--quiet", "install"]).args(ENGINES).args(is_offline.then_some("--no-index"));
+    match run_command(&mut pip) {
+        Ok(()) => query_tables(flow, &work, &programs.join("python"))?,
+        Err(_) if is_offline => report::print("(not checked: not all engines are installed)\n"),
+        Err(error) => {
+            let remedy = "FLOW_OFFLINE=1 leaves these recipes out";
+            return Err(Failure::Failed(format!("{error}; {remedy}")));
+        }
     }
     Ok(Outcome::passed_if(true))
 }
@@ -179,15 +195,15 @@ fn recipes(project: &Project, flow: &Path) -> Result<Outcome> {
 /// Runs the recipes of the page about tables for all engines.
 fn check_tables(flow: &Path, work: &Path, missing: &mut Vec<&'static str>) -> Result<()> {
     report::print("\n== parquet: DuckDB, ClickHouse, pandas and Spark\n");
-    match python_with(work, &["duckdb", "chdb", "pyarrow", "pyspark"]) {
-        Some(python) => query_tables(flow, work, &python, &[])?,
-        None => missing.push("python3 with the packages duckdb, chdb, pyarrow and pyspark"),
+    match python_with(work, &ENGINES) {
+        Some(python) => query_tables(flow, work, &python)?,
+        None => missing.push("python3 with the packages duckdb, chdb, pandas, pyarrow and pyspark"),
     }
     Ok(())
 }
 
-/// Runs the recipes for some engines, all if none is named, with the tables of one trace, and those of two machines on two days.
-fn query_tables(flow: &Path, work: &Path, python: &Path, engines: &[&str]) -> Result<()> {
+/// Runs the recipes with the tables of one trace, and those of two machines on two days.
+fn query_tables(flow: &Path, work: &Path, python: &Path) -> Result<()> {
     let tables = work.join("tables");
     let _ = fs::remove_dir_all(&tables);
     for (machine, day) in [("alpha", "2026-11-28"), ("beta", "2026-11-29")] {
@@ -208,7 +224,7 @@ fn query_tables(flow: &Path, work: &Path, python: &Path, engines: &[&str]) -> Re
     let first = tables.join("tables");
     std::os::unix::fs::symlink("machines/alpha", &first).context(first.display())?;
     let mut query = clean(python);
-    run_command(query.arg("scripts/exports/query_tables.py").arg(&tables).args(engines))
+    run_command(query.arg("scripts/exports/query_tables.py").arg(&tables))
 }
 
 /// Reads spans and profiles with OpenTelemetry's own messages.
@@ -262,12 +278,18 @@ fn check_diagrams(
 
 /// Returns a Python that has some packages, if they are installed or can be.
 fn python_with(work: &Path, packages: &[&str]) -> Option<PathBuf> {
+    let programs = environment(work)?;
+    let mut pip = clean(programs.join("pip"));
+    succeeds(pip.args(["--quiet", "install"]).args(packages)).then_some(())?;
+    Some(programs.join("python"))
+}
+
+/// Makes an environment of Python below a directory. Returns where its programs are, if Python is there with all that it needs.
+fn environment(work: &Path) -> Option<PathBuf> {
     on_path("python3")?;
     let environment = work.join("venv");
-    succeeds(clean("python3").args(["-m", "venv"]).arg(&environment)).then_some(())?;
-    let mut pip = clean(environment.join("bin/pip"));
-    succeeds(pip.args(["--quiet", "install"]).args(packages)).then_some(())?;
-    Some(environment.join("bin/python"))
+    succeeds(clean("python3").args(["-m", "venv"]).arg(&environment))
+        .then(|| environment.join("bin"))
 }
 
 /// Installs packages of npm below a directory. Returns whether that worked.

@@ -1,7 +1,7 @@
 //! `xtask verify-windows`: whether flow prints on Windows what it prints on Linux.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use clap::Parser;
@@ -53,13 +53,18 @@ pub(crate) fn run(args: VerifyWindowsArgs) -> Result<Outcome> {
 }
 
 /// Makes a program that runs another one under Wine.
-fn wrapper(work: &Path, prefix: &Path, program: &Path) -> Result<std::path::PathBuf> {
-    let [prefix, program] = [prefix, program].map(|path| path.display().to_string());
+///
+/// If threads still run when a program ends, Wine may kill it in the place of that. Nobody knows then with which status it would have
+/// ended, so it runs again, and only what the last run prints counts. One that is killed each time keeps the status of that.
+fn wrapper(work: &Path, prefix: &Path, program: &Path) -> Result<PathBuf> {
+    let [work_dir, prefix, program] =
+        [work, prefix, program].map(|path| path.display().to_string());
     let script = work.join("flow.sh");
-    // If threads still run when a program ends, Wine may kill it in the place of that. A shell reports what is killed.
+    // The inner shell becomes Wine; the outer one reports on its own stderr that it was killed. Each run opens the input anew.
     let text = format!(
-        "#!/bin/sh\nexport WINEPREFIX='{prefix}' WINEDEBUG=-all\nexec 3>&2 2>&-\nwine '{program}' \"$@\" 2>&3 3>&-\n\
-         status=$?\n[ $status = 137 ] && exit 0\nexit $status\n"
+        "#!/bin/sh\nexport WINEPREFIX='{prefix}' WINEDEBUG=-all\nexec 2>/dev/null\nprinted='{work_dir}/printed'-$$\n\
+         for run in 1 2 3 4 5; do\n    (exec wine '{program}' \"$@\") </dev/stdin >\"$printed\" 2>&1\n    status=$?\n    \
+         [ $status = 137 ] || break\ndone\ncat \"$printed\"\nrm \"$printed\"\nexit $status\n"
     );
     fs::write(&script, text).context(script.display())?;
     let wrapper = work.join("flow");
@@ -97,7 +102,38 @@ mod tests {
     use regex_lite::Regex;
 
     use super::*;
+    use crate::base::process;
     use crate::compare_output::commands;
+
+    /// Returns what the wrapper prints with a shell script in place of Wine, and its exit status.
+    fn wrapped(wine: &str) -> (String, Option<i32>) {
+        let dir = tempfile::tempdir().unwrap();
+        let programs = dir.path().join("programs");
+        fs::create_dir(&programs).unwrap();
+        fs::rename(process::script(dir.path(), wine), programs.join("wine")).unwrap();
+        fs::write(dir.path().join("input"), "input\n").unwrap();
+        let wrapper = wrapper(dir.path(), dir.path(), Path::new("flow.exe")).unwrap();
+        let mut command = Command::new(wrapper);
+        command.arg("report").current_dir(dir.path());
+        command.env("PATH", format!("{}:/usr/bin:/bin", programs.display()));
+        let input = fs::File::open(dir.path().join("input")).unwrap();
+        let output = command.stdin(input).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+        (String::from_utf8(output.stdout).unwrap(), output.status.code())
+    }
+
+    #[test]
+    fn a_program_that_wine_kills_runs_again_with_all_its_input() {
+        let killed_once =
+            "echo $*; cat; [ -e ran ] || { touch ran; kill -9 $$; }; echo end >&2; exit 3";
+        assert_eq!(wrapped(killed_once), ("flow.exe report\ninput\nend\n".to_owned(), Some(3)));
+    }
+
+    #[test]
+    fn a_program_that_wine_kills_each_time_does_not_pass() {
+        let killed = "echo run >> runs; echo $(wc -l < runs); kill -9 $$";
+        assert_eq!(wrapped(killed), ("5\n".to_owned(), Some(137)));
+    }
 
     #[test]
     fn each_verb_of_the_pattern_selects_one_command() {

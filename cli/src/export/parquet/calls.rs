@@ -60,7 +60,7 @@ fn columns() -> Vec<Column> {
         Column::number("call"),
         Column::number_or_none("caller"),
         Column::few("depth", false),
-        Column::number_or_none("total"),
+        Column::number_or_none("calls"),
         Column::few("method", false),
         Column::text("thrown", true),
         Column::few("test", true),

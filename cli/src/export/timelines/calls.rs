@@ -7,7 +7,7 @@
 //! | `call` | the number of the call in its thread, from 0; calls that are not shown count too |
 //! | `caller` | the number of the innermost shown call around it |
 //! | `depth` | the number of shown calls around it |
-//! | `total` | calls from its entry to its exit, itself included, shown or not; empty if it did not end |
+//! | `calls` | calls from its entry to its exit, itself included, shown or not; empty if it did not end |
 //! | `start_ns`, `end_ns` | estimates, in nanoseconds since the start of the trace; empty without a clock |
 //! | `duration_from_ns`, `duration_by_ns` | the least and the most it can have taken |
 //! | `thrown` | the class of the exception that ended it, `?` if the class is unknown |
@@ -28,7 +28,7 @@ const NUMBERS: [&str; 9] = [
     "call",
     "caller",
     "depth",
-    "total",
+    "calls",
     "start_ns",
     "end_ns",
     "duration_from_ns",

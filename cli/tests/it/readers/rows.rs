@@ -13,7 +13,7 @@ struct Row {
     call: u64,
     caller: Option<u64>,
     depth: usize,
-    total: Option<u64>,
+    calls: Option<u64>,
     start_ns: Option<u64>,
     end_ns: Option<u64>,
     duration_from_ns: Option<u64>,
@@ -61,7 +61,7 @@ fn calls(rows: impl Iterator<Item = Row>) -> BTreeMap<u64, Vec<Call>> {
             row.name.unwrap_or_default(),
             row.descriptor.unwrap_or_default()
         );
-        let end = row.total.map(|total| row.call + total);
+        let end = row.calls.map(|calls| row.call + calls);
         let call = Call { begin: row.call, end, depth: row.depth, name };
         threads.entry(row.thread).or_default().push((row.caller, call));
     }
