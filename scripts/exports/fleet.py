@@ -1,8 +1,8 @@
 """Makes up tables of shapes of many machines on two days, and runs a recipe on them: fleet.py DIR [MACHINES]
 
 Needs the package duckdb. DIR is new; the tables of 4,000 machines, the default, take 1.7 GB there. Each machine has 20 occurrences
-a minute and 2,000 of 20,000 shapes, each with four callees. On the second day there are 40 further shapes, each on ten machines; half of these
-call the other half, which the recipe of docs/tables.md has to find. As with files that are merged, a directory has the tables of 100
+a minute and 2,000 of 20,000 shapes, each with four callees. On the second day there are 40 new shapes, each on ten machines; 20 of them call
+the other 20. The recipe of docs/tables.md finds all 40, and among them the 20 that call no new one. As with files that are merged, a directory has the tables of 100
 machines.
 """
 
@@ -19,7 +19,7 @@ MINUTES, A_MINUTE = 24 * 60, 20
 
 ORIGIN = """
     'run-' || machine || '-' || $day as run, 'host-' || machine as host, 'shop' as service,
-    'c' || $day as commit, 1764288000000000000 + $day * 86400000000000 as started_unix_ns"""
+    'c' || $day as commit, 1795824000000000000 + $day * 86400000000000 as started_unix_ns"""
 # What a machine does: known shapes, and on the second day new ones on some machines.
 DID = f"""
     select machine, hash(machine, i) % {SHAPES} as number

@@ -316,7 +316,7 @@ fn retransform<'a, J: Jvm<'a>>(vm: &J, classes: &[J::Class]) -> Vec<J::Class> {
 }
 
 /// Changes a batch of classes, and returns those that are refused. `change` changes all classes or none. Each successful change
-/// makes the JVM visit all of its classes and all compiled code, so a batch is not changed one by one because of one class.
+/// makes the JVM visit all loaded classes and all compiled code, so a batch is not changed one by one because of one class.
 fn refused_of<C: Copy>(batch: &[C], change: &impl Fn(&[C]) -> bool) -> Vec<C> {
     if change(batch) {
         return Vec::new();

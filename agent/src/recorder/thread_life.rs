@@ -61,7 +61,7 @@ impl Recorder {
             }
         };
         if facts.is_virtual {
-            // The frames of its carrier are on the same stack.
+            // Never compared: the stack of a mounted virtual thread also has the frames of its carrier.
             recorder.lock_out().real.not_before_ns = u64::MAX;
         }
         let started = shared.threads.start(facts, home, &recorder);
@@ -82,8 +82,8 @@ impl Recorder {
         Some(recorder)
     }
 
-    /// Ends the recording of a thread, called by that thread: writes its open chunk. `name` is the name it
-    /// has now, if the JVM knows it.
+    /// Ends the recording of a thread, called by that thread: writes its open chunk. `facts` are
+    /// those of now, if the JVM knows them.
     pub fn end_thread(&self, thread: Arc<ThreadRecorder>, facts: Option<&ThreadFacts>) {
         if self.shared().switch.is_abandoned() {
             return thread.end();

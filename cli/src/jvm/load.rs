@@ -57,8 +57,8 @@ fn explaining_the_wait<T>(pid: i32, body: impl FnOnce() -> T) -> T {
         scope.spawn(move || {
             if ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
                 message(&format!(
-                    "process {pid}: the JVM replaces the code of its classes, which takes seconds if there are thousands, \
-                     and longer on JDK 11"
+                    "process {pid}: the JVM replaces the code of its classes, which takes up to 5 seconds for thousands of classes, \
+                     up to 40 on JDK 11"
                 ));
             }
         });

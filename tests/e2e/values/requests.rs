@@ -497,6 +497,7 @@ fn a_request_has_its_route_and_a_message_its_consumer() {
             ("/named", 0, 0),
             ("/shop/{id}", 0, 1),
             ("/{id}", 0, 1),
+            ("/shops", 0, 1),
             ("GET /orders/{id}", 0, 8),
             // `fail`, the lambda expression and `service`.
             ("POST /fail", 3, 1),

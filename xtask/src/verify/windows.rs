@@ -54,8 +54,8 @@ pub(crate) fn run(args: VerifyWindowsArgs) -> Result<Outcome> {
 
 /// Makes a program that runs another one under Wine.
 ///
-/// If threads still run when a program ends, Wine may kill it in the place of that. Nobody knows then with which status it would have
-/// ended, so it runs again, and only what the last run prints counts. One that is killed each time keeps the status of that.
+/// Wine may kill a program that ends while threads still run. Its exit status is then unknown, so it runs again, and only what the
+/// last run prints counts. After five kills the status is 137, which is a difference.
 fn wrapper(work: &Path, prefix: &Path, program: &Path) -> Result<PathBuf> {
     let [work_dir, prefix, program] =
         [work, prefix, program].map(|path| path.display().to_string());

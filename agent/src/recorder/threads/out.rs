@@ -103,7 +103,7 @@ pub enum OpenChunks {
 /// What the JVM says about the frames of a thread.
 #[derive(Debug, Default)]
 pub(in crate::recorder) struct RealFrames {
-    /// The time before which it is not asked again; 0 before the first time.
+    /// The time before which it is not asked; 0 before the first time, `u64::MAX` for virtual threads, which are never compared.
     pub(in crate::recorder) not_before_ns: u64,
     /// How many recorded frames the thread has at most, while it makes room for an event.
     pub(in crate::recorder) at_most: Option<u32>,

@@ -156,10 +156,13 @@ fn flag(text: &mut &[u8]) -> Option<bool> {
 #[derive(Debug, Default)]
 pub(crate) struct LineColumns {
     bytes: Vec<u8>,
-    /// What follows the kinds of the lines: the columns after each other.
+    /// The ids, as differences.
     ids: Vec<u8>,
+    /// The times, as differences.
     times: Vec<u8>,
+    /// The names, each with a line feed.
     names: Vec<u8>,
+    /// The other lines.
     others: Vec<u8>,
 }
 

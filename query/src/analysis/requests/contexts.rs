@@ -24,7 +24,7 @@ pub(crate) const CONTEXT: &str = "context";
 
 /// The last field of a source that is the name of a class.
 const CLASS: &str = "class";
-/// The fixed texts that join those before and after them without a blank, the empty one with one `/` instead of two.
+/// Literals that join their neighbours without a blank. The empty one joins two parts of a path, with one `/` instead of two.
 const JOINS: [&str; 2] = [".", ""];
 
 /// A part of a thread in which a key has a value.
@@ -364,22 +364,31 @@ impl<'a> FindContexts<'a> {
         values: &[CallValue],
         method: MethodId,
     ) -> Option<Rc<str>> {
-        let (mut text, mut is_joined) = (String::new(), true);
+        let (mut text, mut joins, mut has_text) = (String::new(), None, false);
         let mut has_value = sources.iter().all(|of| matches!(of, TextSource::Literal(_)));
         for source in sources {
             let part = match source {
+                TextSource::Literal(join) if JOINS.contains(&join.as_str()) => {
+                    joins = has_text.then_some(join.as_str());
+                    continue;
+                }
                 TextSource::Literal(part) => Some(part.as_str().into()),
                 TextSource::Value(..) => self.text_of_source(source, values, method),
             };
+            has_text = part.is_some();
             let Some(part) = part else { continue };
             has_value |= matches!(source, TextSource::Value(..));
-            let joins = matches!(source, TextSource::Literal(part) if JOINS.contains(&part.as_str()));
-            if !is_joined && !joins {
-                text.push(' ');
+            match joins.take() {
+                Some("") if &*part == "/" => continue,
+                Some("") if text.ends_with('/') => {
+                    text.push_str(part.strip_prefix('/').unwrap_or(&part));
+                    continue;
+                }
+                Some(join) => text.push_str(join),
+                None if text.is_empty() => {}
+                None => text.push(' '),
             }
-            let has_slash = is_joined && text.ends_with('/');
-            text.push_str(part.strip_prefix('/').filter(|_| has_slash).unwrap_or(&part));
-            is_joined = joins;
+            text.push_str(&part);
         }
         (has_value && !text.is_empty()).then(|| text.into())
     }

@@ -50,7 +50,7 @@ pub(crate) struct Give {
     keeps: bool,
     /// The section that it is in.
     section: usize,
-    /// How many calls of the thread had begun when the call around it ended.
+    /// How many calls of the thread had begun when the caller of this call returned.
     around_until: u64,
 }
 
@@ -143,7 +143,7 @@ impl Give {
         self.section
     }
 
-    /// Returns whether a section begins in the call around it.
+    /// Returns whether a section begins before the caller of this give has returned.
     pub(crate) fn is_around(&self, section: &Section) -> bool {
         self.thread == section.thread && section.numbers.start < self.around_until
     }
@@ -237,6 +237,9 @@ impl Breaks {
     }
 }
 
+/// How many gives of an object are inspected for a section. Without times, all of a long recording may be possible.
+const INSPECTED: usize = 1000;
+
 /// The gives of one object, or of several of one class with the same identity, that sections have not taken.
 struct GivesOfObject {
     all: Vec<usize>,
@@ -244,7 +247,7 @@ struct GivesOfObject {
     kept: Vec<usize>,
     /// The first one that no section has taken.
     next: usize,
-    /// Where gives end that a section so far may belong to.
+    /// The end of the gives that an earlier section may belong to.
     possible: usize,
 }
 
@@ -271,7 +274,8 @@ impl GivesOfObject {
         let begun = |give: &usize| gives[*give].time.bounds.from_ns <= section.time.bounds.by_ns;
         let end = self.next + self.all[self.next..].partition_point(begun);
         // Those that come later in the same thread are left for other sections.
-        let Some(at) = (self.next..end).find(|at| may_come_first(&self.all[*at])) else {
+        let inspected = end.min(self.next + INSPECTED);
+        let Some(at) = (self.next..inspected).find(|at| may_come_first(&self.all[*at])) else {
             return self.taken_before(may_come_first);
         };
         let is_left = at < self.possible;
@@ -279,22 +283,19 @@ impl GivesOfObject {
         let give = self.all[self.next];
         self.next += 1;
         self.possible += usize::from(!is_left);
-        let has_others = self.all[self.next..end].iter().any(may_come_first);
+        let has_others =
+            inspected < end || self.all[self.next..inspected].iter().any(may_come_first);
         if has_others {
             self.possible = self.possible.max(end);
         }
         (Some(give), is_left || has_others)
     }
 
-    /// The give of a section before which none is left, and whether another one may be the right one.
+    /// The give of a section before which none is left: it runs again, or a section whose time is not known well has taken its
+    /// give, or it was handed over before the recording began.
     fn taken_before(&self, may_come_first: impl Fn(&usize) -> bool) -> (Option<usize>, bool) {
-        if self.next == self.all.len() {
-            // It runs again.
-            return (self.all.last().copied(), self.all.len() > 1);
-        }
-        // Another section, whose time is not known well, has taken its give; or it was handed over before the recording began.
         let give = self.all[..self.next].iter().rev().find(|give| may_come_first(give)).copied();
-        (give, give.is_some())
+        (give, give.is_some() && self.all.len() > 1)
     }
 }
 
@@ -376,6 +377,15 @@ impl FindHandOvers {
         }
     }
 
+    /// The callers of gives with more frames around them than these have returned.
+    fn end_gives(&mut self, frames: usize, at: Stamp) {
+        while let Some((give, _)) = self.open_gives.pop_if(|(_, around)| *around > frames) {
+            if let Some(give) = self.found.gives.get_mut(give) {
+                give.around_until = at.calls;
+            }
+        }
+    }
+
     /// Ends the sections that began with this many frames around them: what runs now is something else.
     fn end_same(&mut self, frames: usize, at: Stamp) {
         while self.inside.len() > 1
@@ -388,14 +398,11 @@ impl FindHandOvers {
     fn leave(&mut self, frames: usize, at: Stamp) {
         while let Some(call) = self.calls.pop_above(frames) {
             self.end_sections(call.frames - 1, at);
+            self.end_gives(call.frames - 1, at);
             self.finish(call, at);
         }
         self.end_sections(frames, at);
-        while let Some((give, _)) = self.open_gives.pop_if(|(_, around)| *around > frames) {
-            if let Some(give) = self.found.gives.get_mut(give) {
-                give.around_until = at.calls;
-            }
-        }
+        self.end_gives(frames, at);
         self.calls.set_open(frames);
     }
 
@@ -602,6 +609,8 @@ pub(crate) mod tests {
         assert_eq!(again, ["2 0..2+1 0 by 1:0 guessed", "3 0..2+1 0 by 1:1 guessed"]);
         let in_turns = sections(&["T5)G5)", "G5)"]);
         assert_eq!(in_turns, ["1 0..2+1 0 by 2:0"]);
+        let before_it = sections(&["T5)", "T5)G5)"]);
+        assert_eq!(before_it, ["1 0..2+1 0 by 2:1", "2 0..2+1 0 by -"]);
         let once = sections(&["G5)", "T5)T5)"]);
         assert_eq!(once, ["2 0..2+1 0 by 1:0", "2 3..5+1 0 by 1:0"]);
     }

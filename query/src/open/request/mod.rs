@@ -378,6 +378,8 @@ mod tests {
         assert_eq!(parts(&[own], (1, 1..6)), ["1: 1..6", "1: 7..11"]);
         assert_eq!(parts(&[own], (1, 6..13)), ["1: 6..7 11..13"]);
         assert_eq!(all(&[own]), ["1: 0..7 11..end", "⇢ 1: 7..11"]);
+        // One that was handed over inside another hand-over.
+        assert_eq!(all(&["mG5G6))T6m)))"]), ["1: 0..7 11..end", "⇢ 1: 7..11"]);
         assert_eq!(parts(&["mG5))B5)m)E5)m)"], (1, 0..5)), ["1: 0..5", "1: 7..10"]);
     }
 

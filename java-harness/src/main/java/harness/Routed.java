@@ -127,6 +127,10 @@ public final class Routed {
             step("/shop/{id}");
         });
         servlet.service(() -> {
+            match("/shops", "/");
+            step("/shops");
+        });
+        servlet.service(() -> {
             match("/", "/{id}");
             step("/{id}");
         });

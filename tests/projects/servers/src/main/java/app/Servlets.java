@@ -20,7 +20,7 @@ final class Servlets {
     private Servlets() {}
 
     /**
-     * Of each three requests, one is dispatched by a task once the servlet has returned, one by a task before that, and one by the servlet
+     * Of every three requests, one is dispatched by a task once the servlet has returned, one by a task before that, and one by the servlet
      * itself. Otherwise it would be a matter of luck which thread continues a request.
      */
     static final class First extends HttpServlet {
@@ -33,17 +33,19 @@ final class Servlets {
             Work.step(id, "requested");
             int way = Integer.parseInt(id) % 3;
             Thread thread = Thread.currentThread();
-            CountDownLatch dispatched = new CountDownLatch(way);
+            CountDownLatch dispatched = new CountDownLatch(1);
             Runnable task = () -> started(context, id, way == 0 ? thread : null, dispatched);
             if (way == 2) {
                 task.run();
             } else {
                 context.start(task);
+            }
+            if (way == 1) {
                 await(dispatched);
             }
         }
 
-        /** Dispatches once this thread has left the servlet. */
+        /** Dispatches, if {@code thread} is given once that thread has left the servlet. */
         private static void started(AsyncContext context, String id, Thread thread, CountDownLatch dispatched) {
             Work.step(id, "started");
             while (thread != null && isBusy(thread)) {
