@@ -101,7 +101,7 @@ Examples:
 pub(super) const ATTACH_EXAMPLES: &str = "\
 The process must be a HotSpot JVM of the same user. It is recorded until flow detach, or until it ends. Of calls \
 that were already running, the trace has only the names. The JVM replaces the code of the recorded classes, which takes \
-seconds if there are thousands, as with --all in a large application, and longer on JDK 11; flow detach takes as long.
+up to 5 seconds for thousands of them, as with --all in a large application, and up to 40 on JDK 11; so does flow detach.
 
 Without -o, the recording is a file in the folder flow-trace, as with flow record, with the process id in its name. Without \
 PID, the JVMs of this user are listed.
