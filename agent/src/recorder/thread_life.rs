@@ -60,10 +60,6 @@ impl Recorder {
                 return None;
             }
         };
-        if facts.is_virtual {
-            // Never compared: the stack of a mounted virtual thread also has the frames of its carrier.
-            recorder.lock_out().real.not_before_ns = u64::MAX;
-        }
         let started = shared.threads.start(facts, home, &recorder);
         if started != Ok(true) {
             // The thread is not in the table, so nothing would read its chunk.

@@ -179,9 +179,8 @@ fn recipes(project: &Project, flow: &Path) -> Result<Outcome> {
         return Ok(Outcome::passed_if(true));
     };
     let is_offline = env::var_os("FLOW_OFFLINE").is_some();
-    let mut pip = clean(programs.join("pip"));
-    pip.args(["--quiet", "install"]).args(ENGINES).args(is_offline.then_some("--no-index"));
-    match run_command(&mut pip) {
+    let mut pip = pip_install(&programs, &ENGINES);
+    match run_command(pip.args(is_offline.then_some("--no-index"))) {
         Ok(()) => query_tables(flow, &work, &programs.join("python"))?,
         Err(_) if is_offline => report::print("(not checked: not all engines are installed)\n"),
         Err(error) => {
@@ -279,9 +278,15 @@ fn check_diagrams(
 /// Returns a Python that has some packages, if they are installed or can be.
 fn python_with(work: &Path, packages: &[&str]) -> Option<PathBuf> {
     let programs = environment(work)?;
-    let mut pip = clean(programs.join("pip"));
-    succeeds(pip.args(["--quiet", "install"]).args(packages)).then_some(())?;
+    succeeds(&mut pip_install(&programs, packages)).then_some(())?;
     Some(programs.join("python"))
+}
+
+/// Returns the command that installs packages in an environment of Python.
+fn pip_install(programs: &Path, packages: &[&str]) -> Command {
+    let mut pip = clean(programs.join("pip"));
+    pip.args(["--quiet", "install"]).args(packages);
+    pip
 }
 
 /// Makes an environment of Python below a directory. Returns where its programs are, if Python is there with all that it needs.

@@ -163,9 +163,21 @@ impl ThreadTable {
         cpu_ns: Option<u64>,
         to: LinesTo<'_>,
     ) -> Result<(), SinkError> {
-        let (home, id) = (self.home_of_lines(facts.is_virtual), facts.id);
-        if is_renamed {
-            self.write(home, &ThreadLine::Rename { id, name: bounded(&facts.name), at_ns }, to)?;
+        let renamed = is_renamed.then(|| bounded(&facts.name));
+        let home = self.home_of_lines(facts.is_virtual);
+        self.write_end_lines((facts.id, home), renamed, at_ns, cpu_ns, to)
+    }
+
+    fn write_end_lines(
+        &self,
+        (id, home): (ThreadId, Home),
+        renamed: Option<String>,
+        at_ns: u64,
+        cpu_ns: Option<u64>,
+        to: LinesTo<'_>,
+    ) -> Result<(), SinkError> {
+        if let Some(name) = renamed {
+            self.write(home, &ThreadLine::Rename { id, name, at_ns }, to)?;
         }
         self.write(home, &ThreadLine::End { id, at_ns, cpu_ns }, to)
     }
@@ -236,12 +248,8 @@ impl ThreadTable {
     ) -> Result<(), SinkError> {
         let ended = self.live.lock().remove(id);
         let (home, before) = ended.map_or((Home::Own, None), |live| (live.home, Some(live.name)));
-        if let (Some(before), Some(name)) = (before, name.map(bounded))
-            && before != name
-        {
-            self.write(home, &ThreadLine::Rename { id, name, at_ns }, to)?;
-        }
-        self.write(home, &ThreadLine::End { id, at_ns, cpu_ns }, to)
+        let renamed = name.map(bounded).filter(|name| before.is_some_and(|before| before != *name));
+        self.write_end_lines((id, home), renamed, at_ns, cpu_ns, to)
     }
 
     pub(in crate::recorder) fn forget(&self, id: ThreadId) {

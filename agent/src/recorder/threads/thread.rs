@@ -111,7 +111,11 @@ impl ThreadRecorder {
         }
         let at_ns = AtomicU64::new(now_ns.unwrap_or_default());
         let seen = Seen { at_ns, ..Seen::default() };
-        let out = Out::new(facts.frames, home, chunk, marks, old_frames);
+        let mut out = Out::new(facts.frames, home, chunk, marks, old_frames);
+        if facts.is_virtual {
+            // Never compared: the stack of a mounted virtual thread also has the frames of its carrier.
+            out.real.not_before_ns = u64::MAX;
+        }
         Ok(Self {
             id: facts.id,
             control,

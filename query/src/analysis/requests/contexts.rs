@@ -378,17 +378,13 @@ impl<'a> FindContexts<'a> {
             has_text = part.is_some();
             let Some(part) = part else { continue };
             has_value |= matches!(source, TextSource::Value(..));
+            let has_slash = joins == Some("") && (text.ends_with('/') || &*part == "/");
             match joins.take() {
-                Some("") if &*part == "/" => continue,
-                Some("") if text.ends_with('/') => {
-                    text.push_str(part.strip_prefix('/').unwrap_or(&part));
-                    continue;
-                }
                 Some(join) => text.push_str(join),
                 None if text.is_empty() => {}
                 None => text.push(' '),
             }
-            text.push_str(&part);
+            text.push_str(part.strip_prefix('/').filter(|_| has_slash).unwrap_or(&part));
         }
         (has_value && !text.is_empty()).then(|| text.into())
     }

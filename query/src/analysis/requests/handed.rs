@@ -106,7 +106,7 @@ pub(crate) struct FindHandOvers {
     calls: RoleCalls<OfCall>,
     /// Open sections, the innermost last.
     inside: Vec<Inside>,
-    /// Gives whose call around them is open, with the number of frames around each, the innermost last.
+    /// Gives whose callers are open, with the number of frames around each, the innermost last.
     open_gives: Vec<(usize, usize)>,
 }
 
