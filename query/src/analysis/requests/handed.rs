@@ -165,33 +165,83 @@ impl HandOvers {
         section.give.and_then(|give| self.gives.get(give))
     }
 
-    /// Finds the give of each section.
+    /// Finds the give of each section, the earliest section first.
     fn join(&mut self) {
         let Self { gives, sections, breaks } = self;
         breaks.join();
-        let mut of_objects: HashMap<Handed, (Vec<usize>, Vec<usize>)> = HashMap::new();
+        let mut of_objects: HashMap<Handed, Vec<usize>> = HashMap::new();
         for (number, give) in gives.iter().enumerate() {
-            of_objects.entry(give.what).or_default().0.push(number);
+            of_objects.entry(give.what).or_default().push(number);
         }
+        let mut of_objects: HashMap<Handed, GivesOfObject> = of_objects
+            .into_iter()
+            .map(|(what, given)| (what, GivesOfObject::new(given, gives)))
+            .collect();
+        let mut origins = Origins::of(sections, |what| of_objects.contains_key(&what));
+        let mut in_order: Vec<usize> = (0..sections.len()).collect();
+        in_order.sort_by_key(|number| sections[*number].time.estimate_ns);
+        for number in in_order {
+            let section = &mut sections[number];
+            let of_object = section.what.and_then(|what| of_objects.get_mut(&what));
+            let Some(of_object) = of_object else { continue };
+            let (give, is_guessed) = of_object
+                .give_of(section, gives, |give| !origins.is_from(gives[give].section, number));
+            let given = give.and_then(|give| gives.get(give));
+            // The id of a thread that was started is unique, so its link is certain across a break.
+            let is_object = matches!(given.map(|give| give.what), Some(Handed::Object(..)));
+            let has_break = given.is_some_and(|give| {
+                breaks.are_in(give.time.bounds.from_ns, section.time.bounds.by_ns)
+            });
+            (section.give, section.is_guessed) = (give, is_guessed || is_object && has_break);
+            let origin = given.map(|give| give.section).or(section.around);
+            origin.into_iter().for_each(|origin| origins.join(number, origin));
+        }
+    }
+}
+
+/// Where sections come from, as far as that is known: the section that each was handed over in, or the one around it. Sections
+/// that come from each other form a tree, of which this knows the root.
+///
+/// What is handed over in a section begins after it. A guess could say otherwise where times are not known well, and sections
+/// that come from each other in a circle would belong to no request.
+struct Origins {
+    /// The root of the tree that each section is in, or a section nearer to it.
+    towards: Vec<usize>,
+}
+
+impl Origins {
+    /// Begins with the sections that nothing handed over: they are a part of what is around them.
+    fn of(sections: &[Section], is_given: impl Fn(Handed) -> bool) -> Self {
+        let mut origins = Self { towards: (0..sections.len()).collect() };
         for (number, section) in sections.iter().enumerate() {
-            let known = section.what.and_then(|what| of_objects.get_mut(&what));
-            known.into_iter().for_each(|(_, taken)| taken.push(number));
-        }
-        for (given, mut taken) in of_objects.into_values() {
-            taken.sort_by_key(|section| sections[*section].time.estimate_ns);
-            let mut of_object = GivesOfObject::new(given, gives);
-            for section in taken {
-                let section = &mut sections[section];
-                let (give, is_guessed) = of_object.give_of(section, gives);
-                let given = give.and_then(|give| gives.get(give));
-                // The id of a thread that was started is unique, so its link is certain across a break.
-                let is_object = matches!(given.map(|give| give.what), Some(Handed::Object(..)));
-                let has_break = given.is_some_and(|give| {
-                    breaks.are_in(give.time.bounds.from_ns, section.time.bounds.by_ns)
-                });
-                (section.give, section.is_guessed) = (give, is_guessed || is_object && has_break);
+            if let Some(around) = section.around
+                && !section.what.is_some_and(&is_given)
+            {
+                origins.join(number, around);
             }
         }
+        origins
+    }
+
+    /// The root of the tree that a section is in.
+    fn root(&mut self, mut section: usize) -> usize {
+        while self.towards[section] != section {
+            let next = self.towards[section];
+            self.towards[section] = self.towards[next];
+            section = next;
+        }
+        section
+    }
+
+    /// Returns whether a section comes from one whose own origin is not known yet.
+    fn is_from(&mut self, section: usize, origin: usize) -> bool {
+        self.root(section) == origin
+    }
+
+    /// Says where a section comes from.
+    fn join(&mut self, section: usize, origin: usize) {
+        let root = self.root(origin);
+        self.towards[section] = root;
     }
 }
 
@@ -262,21 +312,28 @@ impl GivesOfObject {
         Self { all, kept, next: 0, possible: 0 }
     }
 
-    /// The give of the next section, and whether another one may be the right one.
-    fn give_of(&mut self, section: &Section, gives: &[Give]) -> (Option<usize>, bool) {
+    /// The give of the next section, and whether another one may be the right one. Only those that `may_lead` to it are taken.
+    fn give_of(
+        &mut self,
+        section: &Section,
+        gives: &[Give],
+        mut may_lead: impl FnMut(usize) -> bool,
+    ) -> (Option<usize>, bool) {
         let may_come_first = |give: &usize| gives[*give].may_come_before(section);
         if !self.kept.is_empty() {
             let by_ns = section.time.bounds.by_ns;
             let end = self.kept.partition_point(|give| gives[*give].time.bounds.from_ns <= by_ns);
-            let mut before = self.kept.iter().take(end).rev().filter(|give| may_come_first(give));
-            return (before.next().copied(), before.next().is_some());
+            let before = self.kept.iter().take(end).rev().copied().filter(may_come_first);
+            let give = before.clone().find(|give| may_lead(*give));
+            return (give, before.take(2).count() > 1);
         }
         let begun = |give: &usize| gives[*give].time.bounds.from_ns <= section.time.bounds.by_ns;
         let end = self.next + self.all[self.next..].partition_point(begun);
         // Those that come later in the same thread are left for other sections.
         let inspected = end.min(self.next + INSPECTED);
-        let Some(at) = (self.next..inspected).find(|at| may_come_first(&self.all[*at])) else {
-            return self.taken_before(may_come_first);
+        let mut may_be = |give: &usize| may_come_first(give) && may_lead(*give);
+        let Some(at) = (self.next..inspected).find(|at| may_be(&self.all[*at])) else {
+            return self.taken_before(may_be);
         };
         let is_left = at < self.possible;
         self.all[self.next..=at].rotate_right(1);
@@ -293,8 +350,8 @@ impl GivesOfObject {
 
     /// The give of a section before which none is left: it runs again, or a section whose time is not known well has taken its
     /// give, or it was handed over before the recording began.
-    fn taken_before(&self, may_come_first: impl Fn(&usize) -> bool) -> (Option<usize>, bool) {
-        let give = self.all[..self.next].iter().rev().find(|give| may_come_first(give)).copied();
+    fn taken_before(&self, mut may_be: impl FnMut(&usize) -> bool) -> (Option<usize>, bool) {
+        let give = self.all[..self.next].iter().rev().find(|give| may_be(give)).copied();
         (give, give.is_some() && self.all.len() > 1)
     }
 }
@@ -630,6 +687,17 @@ pub(crate) mod tests {
         let of_last = ["2 3..5+1 0 by 1:1 guessed", "3 0..2+1 0 by 1:1 guessed"];
         assert_eq!(more[0], "2 0..2+1 0 by 1:0 guessed");
         assert_eq!(more[1..], of_last);
+    }
+
+    #[test]
+    fn sections_never_come_from_each_other_in_a_circle() {
+        let each_other = sections(&["T5G5))", "T5G5))", "G5)G5)"]);
+        assert_eq!(each_other, ["1 0..5+1 0 by 2:1 guessed", "2 0..5+1 0 by 3:0 guessed"]);
+        let only_each_other = sections(&["T5G6))", "T6G5))"]);
+        assert_eq!(only_each_other, ["1 0..5+1 0 by 2:1", "2 0..5+1 0 by -"]);
+        // A task that nothing handed over belongs to what is around it.
+        let around = sections(&["T5T6))", "T7G5))", "G7)"]);
+        assert_eq!(around, ["1 0..5+1 0 by 2:1", "1 2..4+1 0 by -", "2 0..5+1 0 by 3:0"]);
     }
 
     #[test]
