@@ -21,6 +21,9 @@ pub(in crate::recorder) struct HandOver {
     pub(in crate::recorder) gathered_bytes: usize,
     /// Whether a thread of the agent encodes chunks while they are filled.
     pub(in crate::recorder) encodes_ahead: bool,
+    /// Held while a thread of the agent encodes a chunk ahead, or compresses and writes one: never both at once, so that
+    /// together they take one core at most.
+    pub(super) turn: Mutex<()>,
     /// Threads that have ended but were held by the thread that encodes, and where their last chunk ends.
     pub(in crate::recorder) leaving: Mutex<Vec<(Arc<ThreadRecorder>, u64)>>,
 }
@@ -35,6 +38,7 @@ impl HandOver {
             ended: Ended::default(),
             gathered_bytes: 0,
             encodes_ahead: false,
+            turn: Mutex::default(),
             leaving: Mutex::default(),
         }
     }

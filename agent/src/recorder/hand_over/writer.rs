@@ -180,7 +180,10 @@ impl HandOver {
         };
         let written = match gathered.has_failed || gathered.failed.contains(&thread) {
             true => Err(SinkError::ended()),
-            false => joined(all).and_then(write),
+            false => {
+                let _turn = self.turn.lock();
+                joined(all).and_then(write)
+            }
         };
         let reserved = all.iter().map(|queued| queued.chunk.reserved).sum();
         match written {
