@@ -399,8 +399,11 @@ mod tests {
         let threads = ["mS2G5)))", "mB5)m)E5)m))", "mm))"];
         assert_eq!(all(&threads), ["1: 0..end", "3: 0..end", "⇢ 2: 3..6", "⇢ 2: 0..3 6..end"]);
         // Two tasks that hand over each other, which cannot be.
-        let circle = all(&["T5G6)m))", "T6G5)m))"]);
-        assert_eq!(circle, ["1: 7..end", "2: 7..end", "1: 0..7", "⇢ 2: 0..7"]);
+        let each_other = all(&["T5G6)m))", "T6G5)m))"]);
+        assert_eq!(each_other, ["1: 7..end", "2: 0..end", "⇢ 1: 0..7"]);
+        // The same, but a part of one of them looked as if it came from elsewhere.
+        let circle = all(&["T7G5)m))", "mT5T6G7)m)))G6))"]);
+        assert_eq!(circle, ["1: 7..end", "2: 0..1 11..end", "1: 0..7", "⇢ 2: 1..11"]);
     }
 
     #[test]
