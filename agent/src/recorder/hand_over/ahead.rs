@@ -80,6 +80,7 @@ impl HandOver {
     /// Encodes what a thread has recorded in its chunk, and passes it to the sink. Returns whether it did. Before that it
     /// samples the thread, which costs little here; meanwhile the thread records, and is sampled, as always.
     pub(in crate::recorder) fn encode_ahead(&self, thread: &ThreadRecorder, look: &Look) -> bool {
+        // Before the lock of the output: the thread itself would wait for that.
         let _turn = self.turn.lock();
         // A thread that hands over encodes the rest itself.
         let Some(mut out) = thread.try_lock_out() else { return false };
