@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 
 use crate::recorder::ThreadRecorder;
 use crate::recorder::account::counts::Counts;
+use crate::recorder::memory::chunk::Chunk;
 use crate::sink::{CanonicalChunk, Home, LastChunk, Pack};
 use crate::sys::allocator;
 
@@ -21,27 +22,35 @@ pub(super) struct Ended {
     pub(super) waiting: Mutex<Waiting>,
 }
 
-/// Threads that have ended, each with the position at which it did.
-pub(super) type Threads = Vec<(Arc<ThreadRecorder>, u64)>;
+/// What becomes free when the last chunk of a thread is written, and the position at which the thread ended.
+pub(super) type Leaving = (Left, u64);
+
+/// What is left of a thread that has ended.
+#[derive(Debug)]
+pub(super) enum Left {
+    /// The chunk. The rest is free already: the next thread gets the same memory, which this processor still has in its cache.
+    Chunk(Chunk),
+    /// All of it, because another thread held it.
+    Recorder(Arc<ThreadRecorder>),
+}
 
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     pub(super) batch: Batch,
-    /// The threads whose slots can be closed when that is written, and how far they used them. Some may be
-    /// missing: they follow with the next batch.
-    pub(super) threads: Threads,
+    /// The threads whose slots can be closed when that is written. Some may be missing: they follow with the next batch.
+    pub(super) threads: Vec<Leaving>,
     /// A batch could not be written. From then on nothing waits, and no slot is closed.
     pub(super) has_failed: bool,
 }
 
 impl Waiting {
     /// Takes all of it.
-    pub(super) fn take(&mut self) -> (Batch, Threads) {
+    pub(super) fn take(&mut self) -> (Batch, Vec<Leaving>) {
         (std::mem::take(&mut self.batch), std::mem::take(&mut self.threads))
     }
 
     /// Keeps the memory of what was written, if none has been allocated meanwhile.
-    pub(super) fn keep_memory(&mut self, mut batch: Batch, threads: Threads) {
+    pub(super) fn keep_memory(&mut self, mut batch: Batch, threads: Vec<Leaving>) {
         if self.batch.bytes.capacity() == 0 && batch.bytes.capacity() <= 2 * MAX_BYTES {
             batch.clear();
             self.batch = batch;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use flow_codec::{Offset, ThreadId};
 
 use super::base::HandOver;
-use super::batch::{Batch, Threads};
+use super::batch::{Batch, Leaving, Left};
 use crate::recorder::ThreadRecorder;
 use crate::recorder::account::counts::Counts;
 use crate::recorder::threads::out::Out;
@@ -60,10 +60,14 @@ impl HandOver {
     /// Closes the slot of a thread that has ended and [waits](Self::gather), when it is written. `position` says
     /// how far it used the slot.
     pub(in crate::recorder) fn close_later(&self, thread: Arc<ThreadRecorder>, position: u64) {
+        let left = match Arc::try_unwrap(thread) {
+            Ok(thread) => Left::Chunk(thread.into_chunk()),
+            Err(held) => Left::Recorder(held),
+        };
         let mut waiting = self.ended.waiting.lock();
         // Without memory, the slot stays open: a reader finds the same twice.
         if !waiting.has_failed && allocator::try_reserve(&mut waiting.threads, 1).is_ok() {
-            waiting.threads.push((thread, position));
+            waiting.threads.push((left, position));
         }
     }
 
@@ -73,7 +77,7 @@ impl HandOver {
         self.write_batch(batch, threads);
     }
 
-    fn write_batch(&self, batch: Batch, mut threads: Threads) {
+    fn write_batch(&self, batch: Batch, mut threads: Vec<Leaving>) {
         if !batch.entries.is_empty() {
             let chunks: Vec<_> = batch.chunks().collect();
             let written = self.shared.sink.write_last(&chunks);
@@ -89,13 +93,18 @@ impl HandOver {
                 }
             }
         }
-        for (thread, position) in threads.drain(..) {
-            thread.lock_out().slot().close();
-            // Another thread may hold it; then its slot is not used again.
-            if let Some(slot) =
-                Arc::into_inner(thread).and_then(|thread| thread.into_slot(position))
-            {
-                self.shared.journal.give_back(slot);
+        for (left, position) in threads.drain(..) {
+            let chunk = match left {
+                Left::Chunk(chunk) => Some(chunk),
+                // Another thread may still hold it; then its slot is not used again.
+                Left::Recorder(thread) => {
+                    thread.lock_out().slot().close();
+                    Arc::into_inner(thread).map(ThreadRecorder::into_chunk)
+                }
+            };
+            if let Some(chunk) = chunk {
+                chunk.slot().close();
+                self.shared.journal.give_back(chunk.into_slot(position));
             }
         }
         self.ended.waiting.lock().keep_memory(batch, threads);

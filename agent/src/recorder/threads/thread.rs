@@ -54,9 +54,8 @@ pub struct ThreadRecorder {
 /// The bit of `looked_at` for a copied chunk. The other bits are an address.
 const IS_COPIED: u64 = 1 << 63;
 
-/// What the sampler knows about a thread. The sampler stores to it all the time, so it fills a cache line.
+/// What the sampler knows about a thread.
 #[derive(Debug, Default)]
-#[repr(align(64))]
 struct Seen {
     /// The position at the last sample; 0 if that was in an earlier chunk.
     position: AtomicU64,
@@ -531,9 +530,14 @@ impl ThreadRecorder {
         self.control.end();
     }
 
+    /// Gives up all but the chunk of a thread that records no more.
+    pub(in crate::recorder) fn into_chunk(self) -> Chunk {
+        self.out.into_inner().chunk
+    }
+
     /// Gives up the slot of a thread that records no more, unless its content still counts.
     pub(in crate::recorder) fn into_slot(self, position: u64) -> Option<Slot> {
-        let chunk = self.out.into_inner().chunk;
+        let chunk = self.into_chunk();
         (!chunk.slot().is_open()).then(|| chunk.into_slot(position))
     }
 
