@@ -21,6 +21,15 @@ pub(crate) fn put(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(number.to_le_bytes()[0]);
 }
 
+/// Puts a number before the bytes from `at` on, such as their length.
+pub(crate) fn insert(bytes: &mut Vec<u8>, at: usize, number: u64) {
+    let end = bytes.len();
+    put(bytes, number);
+    if let Some(moved) = bytes.get_mut(at..) {
+        moved.rotate_left(end - at);
+    }
+}
+
 /// Writes a number to `room`, and returns how many bytes it takes. Numbers of one group and of two are
 /// distinguished without a branch: both bytes are written.
 #[inline(always)]

@@ -210,7 +210,7 @@
 use std::num::NonZeroU64;
 
 use super::instructions::Step;
-use super::leb128::{MAX_BYTES, from_zigzag, put, put_at, take, zigzag};
+use super::leb128::{self, MAX_BYTES, from_zigzag, put, put_at, take, zigzag};
 use super::test_marks::{TestMark, prefix, text};
 use crate::Undecoded;
 use crate::{MethodId, Offset};
@@ -253,6 +253,8 @@ const VALUES: u8 = 0x0D;
 const INSTRUCTIONS: u8 = 0x0E;
 /// How many bytes of instants, lines, values or steps flow puts into a mark at most, and one number more.
 const SHARED_BYTES: usize = 4096;
+/// Most other marks are shorter, with a header.
+const SHORT_BYTES: usize = 64;
 /// The number of values that select an event: a step is below this.
 const STEPS: u64 = 8;
 const FIRST_INVALID: u8 = 0x80;
@@ -452,55 +454,35 @@ impl MarkEncoder {
 
     fn encode_other(&mut self, position: Position, mark: &Mark, bytes: &mut Vec<u8>) {
         self.finish(bytes);
-        let mut payload = Vec::new();
-        let kind = match mark {
+        let Some(kind) = kind_of(mark) else { return };
+        bytes.reserve(SHORT_BYTES);
+        self.put_head(kind, position, bytes);
+        let start = bytes.len();
+        match mark {
             Mark::Time { by_ns, from_ns, ran_us } => {
                 let by_ns = (*by_ns).max(self.before.by_ns);
-                put(&mut payload, by_ns - self.before.by_ns);
+                put(bytes, by_ns - self.before.by_ns);
                 self.before.by_ns = by_ns;
-                put(&mut payload, zigzag(self.before.until(*from_ns)));
-                ran_us.iter().for_each(|ran_us| put(&mut payload, *ran_us));
-                TIME
+                put(bytes, zigzag(self.before.until(*from_ns)));
+                ran_us.iter().for_each(|ran_us| put(bytes, *ran_us));
             }
             Mark::Unwound { exits, thrown } => {
-                put(&mut payload, exits.get());
-                payload.extend_from_slice(fitting(thrown.as_deref().unwrap_or_default()));
-                UNWOUND
+                put(bytes, exits.get());
+                bytes.extend_from_slice(fitting(thrown.as_deref().unwrap_or_default()));
             }
-            Mark::Thrown { class } => {
-                put(&mut payload, class.get());
-                THROWN
-            }
-            Mark::Gap { events } => {
-                put(&mut payload, events.map_or(0, NonZeroU64::get));
-                GAP
-            }
-            Mark::Paused => PAUSED,
-            Mark::Resumed => RESUMED,
-            Mark::Note(text) => {
-                payload.extend_from_slice(fitting(text));
-                NOTE
-            }
-            Mark::Test(test) => {
-                test.encode(MAX_PAYLOAD_BYTES, &mut payload);
-                TEST
-            }
+            Mark::Thrown { class } => put(bytes, class.get()),
+            Mark::Gap { events } => put(bytes, events.map_or(0, NonZeroU64::get)),
+            Mark::Note(text) => bytes.extend_from_slice(fitting(text)),
+            Mark::Test(test) => test.encode(MAX_PAYLOAD_BYTES, bytes),
             Mark::Stacks { first_ns, last_ns } => {
-                put(&mut payload, zigzag(self.before.until(*first_ns)));
-                put(&mut payload, last_ns.saturating_sub(*first_ns));
-                STACKS
+                put(bytes, zigzag(self.before.until(*first_ns)));
+                put(bytes, last_ns.saturating_sub(*first_ns));
             }
-            Mark::Order { number } => {
-                number.iter().for_each(|number| put(&mut payload, *number));
-                ORDER
-            }
-            Mark::Values(piece) => {
-                payload.extend(piece.iter().take(MAX_PAYLOAD_BYTES));
-                VALUES
-            }
-            Mark::Line(_) | Mark::Step(_) | Mark::Instant { .. } | Mark::Unknown(_) => return,
-        };
-        self.put_mark(kind, position, &payload, bytes);
+            Mark::Order { number } => number.iter().for_each(|number| put(bytes, *number)),
+            Mark::Values(piece) => bytes.extend(piece.iter().take(MAX_PAYLOAD_BYTES)),
+            _ => {}
+        }
+        leb128::insert(bytes, start, (bytes.len() - start) as u64);
     }
 
     /// Appends the instants, lines, values or steps that were held back.
@@ -639,16 +621,39 @@ impl MarkEncoder {
     }
 
     fn put_mark(&mut self, kind: u8, position: Position, payload: &[u8], bytes: &mut Vec<u8>) {
+        self.put_head(kind, position, bytes);
+        put(bytes, payload.len() as u64);
+        bytes.extend_from_slice(payload);
+    }
+
+    /// Begins a mark: what precedes the length of its payload.
+    fn put_head(&mut self, kind: u8, position: Position, bytes: &mut Vec<u8>) {
         if std::mem::take(&mut self.needs_header) {
             bytes.extend_from_slice(&HEADER);
         }
         bytes.push(kind);
         put(bytes, position.offset.get().saturating_sub(self.before.offset));
         put(bytes, position.exits);
-        put(bytes, payload.len() as u64);
-        bytes.extend_from_slice(payload);
         self.before.offset = self.before.offset.max(position.offset.get());
     }
+}
+
+/// The kind of a mark that is encoded at once; `None` if it is held back, or has no form.
+fn kind_of(mark: &Mark) -> Option<u8> {
+    Some(match mark {
+        Mark::Time { .. } => TIME,
+        Mark::Unwound { .. } => UNWOUND,
+        Mark::Thrown { .. } => THROWN,
+        Mark::Gap { .. } => GAP,
+        Mark::Paused => PAUSED,
+        Mark::Resumed => RESUMED,
+        Mark::Note(_) => NOTE,
+        Mark::Test(_) => TEST,
+        Mark::Stacks { .. } => STACKS,
+        Mark::Order { .. } => ORDER,
+        Mark::Values(_) => VALUES,
+        Mark::Line(_) | Mark::Step(_) | Mark::Instant { .. } | Mark::Unknown(_) => return None,
+    })
 }
 
 /// Cuts a text to what a payload holds beside a number.

@@ -177,12 +177,13 @@ pub struct TestMark {
 impl TestMark {
     /// Appends the payload, at most `limit` bytes of it: texts that are too long are cut.
     pub(super) fn encode(&self, limit: usize, payload: &mut Vec<u8>) {
+        let start = payload.len();
         payload.push(self.outcome.map_or(STARTED, |outcome| outcome as u8));
         // Room for the state and the length.
         let name = prefix(&self.name, limit.saturating_sub(16));
         put(payload, name.len() as u64);
         payload.extend_from_slice(name.as_bytes());
-        let detail = prefix(&self.detail, limit.saturating_sub(payload.len()));
+        let detail = prefix(&self.detail, limit.saturating_sub(payload.len() - start));
         payload.extend_from_slice(detail.as_bytes());
     }
 

@@ -77,28 +77,28 @@ impl<'a> Line<'a> {
     }
 
     fn of_bytes(line: &'a [u8]) -> Option<Self> {
-        let mut rest = line.strip_prefix(br#"{"event":""#)?;
-        if let Some(end) = rest.strip_prefix(br#"end","id":"#) {
-            rest = end;
+        let mut rest = line;
+        expect(&mut rest, br#"{"event":""#)?;
+        if expect(&mut rest, br#"end","id":"#).is_some() {
             let id = number(&mut rest)?;
-            rest = rest.strip_prefix(br#","at_ns":"#)?;
+            expect(&mut rest, br#","at_ns":"#)?;
             let at_ns = number(&mut rest)?;
             return (rest == b"}").then_some(Self::End { id, at_ns });
         }
-        rest = rest.strip_prefix(br#"start","id":"#)?;
+        expect(&mut rest, br#"start","id":"#)?;
         let id = number(&mut rest)?;
-        rest = rest.strip_prefix(br#","name":""#)?;
+        expect(&mut rest, br#","name":""#)?;
         // A name with escapes is stored as it is, and what would need them and has none is not JSON.
         let end = memchr::memchr2(b'"', b'\\', rest)?;
         let name = std::str::from_utf8(rest.split_off(..end)?).ok()?;
         if name.bytes().any(|byte| byte.is_ascii_control() && byte != 0x7F) {
             return None;
         }
-        rest = rest.strip_prefix(br#"","daemon":"#)?;
+        expect(&mut rest, br#"","daemon":"#)?;
         let daemon = flag(&mut rest)?;
-        rest = rest.strip_prefix(br#","virtual":"#)?;
+        expect(&mut rest, br#","virtual":"#)?;
         let is_virtual = flag(&mut rest)?;
-        rest = rest.strip_prefix(br#","at_ns":"#)?;
+        expect(&mut rest, br#","at_ns":"#)?;
         let at_ns = number(&mut rest)?;
         (rest == b"}").then_some(Self::Start { id, name, daemon, is_virtual, at_ns })
     }
@@ -130,6 +130,12 @@ impl From<Line<'_>> for ThreadLine {
     }
 }
 
+/// Takes these bytes. Arrays, because few bytes of a known number are compared without a call.
+fn expect<const N: usize>(text: &mut &[u8], bytes: &[u8; N]) -> Option<()> {
+    let (first, rest) = text.split_first_chunk::<N>()?;
+    (first == bytes).then(|| *text = rest)
+}
+
 /// Takes a number without leading zeros.
 fn number(text: &mut &[u8]) -> Option<u64> {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -143,13 +149,8 @@ fn number(text: &mut &[u8]) -> Option<u64> {
 }
 
 fn flag(text: &mut &[u8]) -> Option<bool> {
-    for (word, flag) in [(&b"true"[..], true), (b"false", false)] {
-        if let Some(rest) = text.strip_prefix(word) {
-            *text = rest;
-            return Some(flag);
-        }
-    }
-    None
+    let is_true = expect(text, b"true").map(|()| true);
+    is_true.or_else(|| expect(text, b"false").map(|()| false))
 }
 
 /// The columns of lines, while they are put together. Keeps its memory for the next ones.
