@@ -313,7 +313,7 @@ impl Recorder {
     /// Returns whether a sampler takes the times of threads.
     #[must_use]
     pub fn samples_times(&self) -> bool {
-        self.shared().clock_ns().is_some()
+        self.shared().samples_times()
     }
 
     /// The time since the recording began, in nanoseconds.

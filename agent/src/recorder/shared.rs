@@ -46,7 +46,12 @@ impl SharedState {
 
     /// The time, if there is a clock.
     pub(super) fn clock_ns(&self) -> Option<u64> {
-        (self.config.side_band == SideBand::SampledTimes).then(|| self.elapsed_ns())
+        self.samples_times().then(|| self.elapsed_ns())
+    }
+
+    /// Whether a sampler takes the times of threads.
+    pub(super) fn samples_times(&self) -> bool {
+        self.config.side_band == SideBand::SampledTimes
     }
 
     /// Where lines of threads go.

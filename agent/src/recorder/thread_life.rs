@@ -36,10 +36,10 @@ impl Recorder {
             OldFrames::None
         };
         let home = shared.threads.home(facts.is_virtual);
-        let announce =
-            || shared.threads.write_start(facts, home, shared.elapsed_ns(), shared.lines_to());
+        let started_ns = shared.elapsed_ns();
+        let announce = || shared.threads.write_start(facts, home, started_ns, shared.lines_to());
         let marks = (shared.config.side_band != SideBand::None).then(MarkBuffer::default);
-        let now_ns = shared.clock_ns();
+        let now_ns = self.samples_times().then_some(started_ns);
         let cpu = match now_ns {
             None => CpuTime::unknown(),
             Some(_) if facts.is_virtual => CpuTime::of_virtual(facts.id, &shared.carriers),

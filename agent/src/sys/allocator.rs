@@ -26,7 +26,6 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, UnsafeCell};
-use std::collections::TryReserveError;
 use std::fmt;
 use std::ptr;
 use std::sync::OnceLock;
@@ -106,9 +105,7 @@ pub(crate) fn try_reserve<T>(vec: &mut Vec<T>, additional: usize) -> Result<(), 
 ///
 /// # Errors
 /// It has failed.
-pub(crate) fn try_to(
-    request: impl FnOnce() -> Result<(), TryReserveError>,
-) -> Result<(), OutOfMemory> {
+pub(crate) fn try_to<E>(request: impl FnOnce() -> Result<(), E>) -> Result<(), OutOfMemory> {
     CAN_FAIL.set(true);
     let result = request();
     CAN_FAIL.set(false);

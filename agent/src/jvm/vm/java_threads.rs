@@ -17,6 +17,9 @@ use crate::sys::stubs::read;
 /// `java.lang.Thread.tid`: what `getId()` returns, unless a program overrides that.
 pub(super) static THREAD_ID: OnceCell<Field> = OnceCell::new();
 
+/// `java.lang.Thread.name`.
+pub(super) static THREAD_NAME: OnceCell<Field> = OnceCell::new();
+
 /// A field of a class that is never unloaded.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Field(pub(super) usize);
@@ -89,14 +92,39 @@ impl Vm<'_> {
 
     pub(super) fn thread_facts(&self, thread: jobject) -> Option<ThreadFacts> {
         let id = self.thread_id(thread)?;
+        let is_virtual = self.is_virtual(thread);
+        if is_virtual && self.has_no_name(thread) {
+            return Some(ThreadFacts {
+                id,
+                name: String::new(),
+                daemon: true,
+                is_virtual,
+                frames: 0,
+            });
+        }
         // Not known in the start phase; the name follows with VMInit.
         let (name, daemon, references) = self
             .jvmti
             .thread_info(thread)
             .unwrap_or_else(|| (String::new(), false, [ptr::null_mut(); 2]));
         references.into_iter().for_each(|reference| self.forget(reference));
-        let is_virtual = self.is_virtual(thread);
         Some(ThreadFacts { id, name, daemon, is_virtual, frames: 0 })
+    }
+
+    /// Returns whether the name of a thread is known to be empty, as that of most virtual threads. JVMTI would take several times
+    /// as long, and allocate memory.
+    fn has_no_name(&self, thread: jobject) -> bool {
+        let Some(field) = THREAD_NAME.get() else { return false };
+        let field = ptr::with_exposed_provenance_mut(field.0);
+        // SAFETY: the object is a thread, and the field one of `java.lang.Thread`.
+        let name = unsafe { (self.jni().v1_1().GetObjectField)(self.jni, thread, field) };
+        if name.is_null() {
+            return false;
+        }
+        // SAFETY: a reference to a string, not null.
+        let length = unsafe { (self.jni().v1_1().GetStringLength)(self.jni, name) };
+        self.forget(name);
+        length == 0
     }
 
     pub(super) fn thread_id(&self, thread: jobject) -> Option<ThreadId> {

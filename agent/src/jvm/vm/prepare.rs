@@ -1,7 +1,7 @@
 //! What is found once, for all later callbacks.
 
 use super::Vm;
-use super::java_threads::THREAD_ID;
+use super::java_threads::{THREAD_ID, THREAD_NAME};
 use super::loaders::LOOKUP;
 
 impl Vm<'_> {
@@ -10,6 +10,10 @@ impl Vm<'_> {
         let found = THREAD_ID.get_or_try_init(|| {
             let class = self.find_class(c"java/lang/Thread").ok_or("class")?;
             let field = self.field(class, c"tid", c"J").ok_or("field tid")?;
+            // Without it, the JVM is asked for each name.
+            if let Some(name) = self.field(class, c"name", c"Ljava/lang/String;") {
+                let _ = THREAD_NAME.set(name);
+            }
             self.forget(class);
             Ok::<_, &str>(field)
         });

@@ -33,7 +33,7 @@ use crate::sys::settle_stores;
 const STORE_BYTES: usize = 32;
 
 /// Chunks are copied in pieces of this size.
-const PIECE_WORDS: usize = 512;
+const PIECE_WORDS: usize = 64;
 
 /// Each slot that a thread fills is followed by one that is larger by this factor.
 const GROWTH: usize = 4;

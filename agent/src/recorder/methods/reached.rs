@@ -12,6 +12,7 @@
 //! So no other thread takes a line from a test, and tests that run at the same time are as exact as others, but slower.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use flow_codec::format::flow::Encoded;
 use flow_codec::format::raw;
@@ -30,6 +31,8 @@ pub struct ReachedLines {
     methods: RwLock<Methods>,
     /// Held while places are noted as recorded, and while a test begins or ends.
     tests: Mutex<Tests>,
+    /// Whether a test has begun or a place was reached: if not, there is nothing to forget of a thread that ends.
+    is_used: AtomicBool,
 }
 
 /// The methods that have places.
@@ -64,7 +67,12 @@ impl Default for ReachedLines {
     fn default() -> Self {
         places::set_owner(Owner::Nobody);
         let first = places::next();
-        Self { first, methods: RwLock::default(), tests: Mutex::default() }
+        Self {
+            first,
+            methods: RwLock::default(),
+            tests: Mutex::default(),
+            is_used: AtomicBool::new(false),
+        }
     }
 }
 
@@ -115,6 +123,7 @@ impl ReachedLines {
 
     /// Notes that a test begins or ends in a thread.
     pub(in crate::recorder) fn note_test(&self, thread: ThreadId, test: &TestMark) {
+        self.is_used.store(true, Ordering::Relaxed);
         let mut tests = self.tests.lock();
         let has_begun = test.outcome.is_none();
         if has_begun {
@@ -133,6 +142,9 @@ impl ReachedLines {
 
     /// Notes that a thread ends, and with it the tests that run in it.
     pub(in crate::recorder) fn end_thread(&self, thread: ThreadId) {
+        if !self.is_used.load(Ordering::Relaxed) {
+            return;
+        }
         let mut tests = self.tests.lock();
         tests.by_thread.remove(&thread);
         let before = tests.running.len();
@@ -149,6 +161,7 @@ impl ReachedLines {
             places::set_recorded(place);
             return Vec::new();
         }
+        self.is_used.store(true, Ordering::Relaxed);
         if !self.tests.lock().note(thread, place) {
             return Vec::new();
         }

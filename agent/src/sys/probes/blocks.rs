@@ -33,12 +33,12 @@
 #![expect(unsafe_code, reason = "a mapping that other code, compiled by the JVM, reads and writes")]
 
 use std::cell::Cell;
-use std::collections::HashMap;
 use std::ops::{Deref, Range};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use flow_codec::ThreadId;
+use hashbrown::HashMap;
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
 use rustix::io::Errno;
@@ -83,6 +83,8 @@ pub(crate) struct BlockTable {
     gives_back: AtomicBool,
     /// A part that replaces each one that cannot be made writable.
     spare: usize,
+    /// Whether it has replaced any.
+    has_spares: AtomicBool,
 }
 
 /// The parts of the table that are writable.
@@ -314,6 +316,7 @@ impl BlockTable {
             writable: Mutex::default(),
             gives_back: AtomicBool::new(true),
             spare: spare.expose_provenance(),
+            has_spares: AtomicBool::new(false),
         };
         // Threads that have no id yet share block 0.
         table.take(ThreadId::new(0))?;
@@ -389,6 +392,10 @@ impl BlockTable {
         if thread.get() > self.last() {
             self.gives_back.store(false, Ordering::Relaxed);
         }
+        // The thread has taken it, and is its user. Without a lock, because threads may start and end all the time.
+        if users == Users::Thread && !block.is_new() && !self.has_spares.load(Ordering::Acquire) {
+            return Ok(block);
+        }
         let part = self.part(thread);
         let parts = &mut self.writable.lock().parts;
         let held = usize::from(users == Users::ThreadAndHolder);
@@ -441,7 +448,14 @@ impl BlockTable {
 
     /// Makes a part writable.
     fn open(&self, part: usize, last_before: Option<usize>) -> Result<(), Errno> {
-        let Err(error) = self.allow_writing(part) else { return Ok(()) };
+        let Err(error) = self.allow_writing(part) else {
+            // All pages at once: a thread that reads its block and then stores to it would take two faults, of which the second
+            // interrupts all processors. Refused by kernels before 5.14.
+            // SAFETY: a part of our own mapping, which is only filled with zeros.
+            let _ =
+                unsafe { madvise(self.address_of(part), PART_BYTES, Advice::LinuxPopulateWrite) };
+            return Ok(());
+        };
         // The number of mappings of a process is limited. Enlarging one adds none.
         let larger = last_before.map(|before| self.allow_writing_to(before..part + 1));
         if matches!(larger, Some(Ok(()))) { Ok(()) } else { Err(error) }
@@ -484,6 +498,7 @@ impl BlockTable {
     /// exits. All such parts share it. It is shared memory, so it counts towards no limit. Nothing is
     /// recorded there.
     fn replace_by_spare(&self, part: usize) -> Result<(), Errno> {
+        self.has_spares.store(true, Ordering::Release);
         for number in 0..PART_IDS {
             let block: *const Control =
                 ptr::with_exposed_provenance(self.spare + number * BLOCK_BYTES);
@@ -495,7 +510,10 @@ impl BlockTable {
         // SAFETY: an old size of 0 creates another mapping of the same memory, in place of a part of ours, in
         // one step. That part held only zeros.
         let mapped = unsafe { libc::mremap(spare, 0, PART_BYTES, flags, self.address_of(part)) };
-        if mapped == libc::MAP_FAILED { Err(Errno::NOMEM) } else { Ok(()) }
+        if mapped == libc::MAP_FAILED {
+            return Err(Errno::NOMEM);
+        }
+        Ok(())
     }
 
     fn block_at(&self, index: usize) -> &'static Control {
