@@ -23,7 +23,7 @@ use crate::sys::clock;
 /// Sampling, and being woken for it, may use one part in this many of a core,
 const SHARE: u32 = 40;
 /// and of a core on which a thread of the program has to stop for it, which costs that thread as much again.
-const STOLEN_SHARE: u32 = 100;
+const STOLEN_SHARE: u32 = 200;
 /// Whether threads have to stop is decided anew after this many samples.
 const SAMPLES_A_LOOK: u32 = 16;
 /// After this time without an event, samples become rarer,
