@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use flow_codec::ThreadId;
 use flow_codec::format::flow::{Record, records};
@@ -430,6 +430,32 @@ fn in_one_file_what_is_encoded_ahead_passes_the_queue() {
     });
     let whole = [method.as_bytes().to_vec(), vec![0]].concat().repeat(30_000);
     assert!(sink.bytes() == whole);
+}
+
+#[test]
+fn while_the_writer_writes_nothing_is_encoded_ahead() {
+    let (dir, sink) = (tempfile::tempdir().unwrap(), KeptChunks::default());
+    let (recorder, thread, method) = recorder(dir.path(), &sink, 4096);
+    let recorder = recorder.queueing(WhenFull::Wait);
+    thread.lock_out().home = Home::Shared;
+    let (record, look) = (|| (0..1000).for_each(|_| recorder.enter(&thread, method)), Look::new());
+    record();
+    assert!(recorder.hand_over.encode_ahead(&thread, &look));
+    record();
+    sink.hold(true);
+    let (is_early, is_encoded) = std::thread::scope(|scope| {
+        scope.spawn(|| recorder.run_writer());
+        sink.wait_for_a_writer();
+        let ahead = scope.spawn(|| recorder.hand_over.encode_ahead(&thread, &look));
+        // Without the turn it would take microseconds.
+        std::thread::sleep(Duration::from_millis(100));
+        let is_early = ahead.is_finished();
+        sink.hold(false);
+        let is_encoded = ahead.join().unwrap();
+        let _ = recorder.finish(Timeout::Long);
+        (is_early, is_encoded)
+    });
+    assert_eq!((is_early, is_encoded), (false, true));
 }
 
 #[test]
