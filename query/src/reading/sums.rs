@@ -9,7 +9,7 @@ use flow_codec::read::{Content, ThreadFile, TimeLimits, Timeline, Visit, VisitTi
 use super::events::{read_thread, visit_events, visit_timed};
 use super::{Listener, Reading, Selected, bytes_read};
 use crate::analysis::{AddSampled, AddShapes};
-use crate::dag::{Dag, most_words};
+use crate::dag::{Dag, REPEATS_OF_SUMS, most_words};
 
 /// Adds up the selected calls of a thread: from its stored shapes if possible, otherwise from its events.
 pub fn visit_thread(
@@ -23,10 +23,6 @@ pub fn visit_thread(
         None => visit_events(file, selected, progress, sums),
     }
 }
-
-/// Stored shapes are used for sums if they have at most this part of the bytes of the events that would be read: to decode them and
-/// to add them up takes 30 ns a byte, and to add up events 1 ns. For a range, all shapes of the thread are decoded, too.
-const REPEATS_OF_SUMS: u64 = 32;
 
 /// The stored shapes of a thread, if they take less time than the events that are read: all of them, or those of its
 /// ranges.

@@ -4,7 +4,7 @@ use std::ops::{ControlFlow, Range};
 
 use super::node::{Node, Subtree};
 use super::shaped::Shaped;
-use crate::dag::{Dag, REPEATS};
+use crate::dag::{Dag, REPEATS, REPEATS_OF_SUMS};
 use flow_codec::derived::Origin;
 use flow_codec::format::flow::Record;
 use flow_codec::index::{Index, Place, SMALLEST_INDEXED_BYTES};
@@ -92,7 +92,9 @@ impl LazyTree {
     /// # Errors
     /// The events cannot be read. Damage is not an error: it is skipped.
     pub fn open_shapes_first(file: &ThreadFile, progress: &BytesRead) -> Result<Self> {
-        if let Some(dag) = Dag::open_small(file, file.bytes(), REPEATS) {
+        // With an index the first answer comes at once, so shapes that take longer to decode must be worth it.
+        let repeats = if Index::stored_bytes(file) > 0 { REPEATS_OF_SUMS } else { REPEATS };
+        if let Some(dag) = Dag::open_small(file, file.bytes(), repeats) {
             return Ok(Self::of_shapes(file, Content::open(file)?, dag));
         }
         if file.bytes() < SMALLEST_INDEXED_BYTES {
