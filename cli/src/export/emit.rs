@@ -42,7 +42,7 @@ pub(crate) struct Exit<'a> {
     pub(crate) now: Moment,
     /// `Some` if by an exception, with the class of the exception if it is known.
     unwound: Option<Option<&'a str>>,
-    /// None if the format does not [show](Exporter::shows_values) them.
+    /// None if the call has none, or the format does not [show](Exporter::shows_values) them.
     pub(crate) values: ValuesOfCall<'a>,
 }
 
@@ -418,7 +418,12 @@ impl<'a> Frames<'a> {
     fn leave(frames: &mut Option<Self>, pass: impl FnOnce(ValuesOfCall<'_>)) {
         let Some(frames) = frames else { return pass(ValuesOfCall::default()) };
         let values = frames.values.leave(frames.open.len());
-        let texts = ValueTexts::new(frames.methods, frames.open.pop());
+        let method = frames.open.pop();
+        if values.is_empty() {
+            // Most calls: their methods need not be found.
+            return pass(ValuesOfCall::default());
+        }
+        let texts = ValueTexts::new(frames.methods, method);
         pass(ValuesOfCall(Some((&values, texts))));
     }
 }

@@ -24,6 +24,7 @@ pub(super) struct Given {
 }
 
 /// What a call hands over and runs.
+#[derive(Default)]
 pub(super) struct OfCall {
     pub(super) given: Vec<Given>,
     /// The numbers of what it is the first exported call of.
@@ -63,12 +64,21 @@ impl<'a> Handed<'a> {
     /// The next exported call is entered, which has this number.
     pub(super) fn enter(&mut self, call: u64) -> OfCall {
         self.calls = Some(call + 1);
+        if self.has_none() {
+            return OfCall::default();
+        }
         self.reach(call);
         let begins = |(part, is_begun): &mut (HandedPart, bool)| {
             (!std::mem::replace(is_begun, true)).then_some(part.number)
         };
         let begun = self.inside.iter_mut().filter_map(begins).collect();
         OfCall { given: self.given(call..call + 1), begun }
+    }
+
+    /// Returns whether nothing is handed over or run in the rest of the thread.
+    fn has_none(&self) -> bool {
+        let HandedInThread { given, taken, .. } = &self.of_thread;
+        self.inside.is_empty() && given.is_empty() && taken.is_empty()
     }
 
     /// The innermost part from elsewhere that the last call is in.
