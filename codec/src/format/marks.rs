@@ -480,7 +480,9 @@ impl MarkEncoder {
             }
             Mark::Order { number } => number.iter().for_each(|number| put(bytes, *number)),
             Mark::Values(piece) => bytes.extend(piece.iter().take(MAX_PAYLOAD_BYTES)),
-            _ => {}
+            // Without a payload, or not encoded here.
+            Mark::Paused | Mark::Resumed => {}
+            Mark::Line(_) | Mark::Step(_) | Mark::Instant { .. } | Mark::Unknown(_) => {}
         }
         leb128::insert(bytes, start, (bytes.len() - start) as u64);
     }

@@ -56,6 +56,6 @@ pub const MAX_SIZE: usize = 8 << 20;
 /// Stored shapes are used for many questions about a thread, instead of its events, if they have at most this part of their bytes.
 pub(crate) const REPEATS: u64 = 8;
 
-/// Stored shapes are used for sums if they have at most this part of the bytes of the events that would be read: to decode them and
+/// Stored shapes are used for sums, and to open a thread that has an index, if they have at most this part of the bytes of the events that would be read: to decode them and
 /// to add them up takes 30 ns a byte, and to add up events 1 ns. For a range, all shapes of the thread are decoded, too.
 pub(crate) const REPEATS_OF_SUMS: u64 = 32;

@@ -93,21 +93,15 @@ impl Vm<'_> {
     pub(super) fn thread_facts(&self, thread: jobject) -> Option<ThreadFacts> {
         let id = self.thread_id(thread)?;
         let is_virtual = self.is_virtual(thread);
-        if is_virtual && self.has_no_name(thread) {
-            return Some(ThreadFacts {
-                id,
-                name: String::new(),
-                daemon: true,
-                is_virtual,
-                frames: 0,
-            });
-        }
-        // Not known in the start phase; the name follows with VMInit.
-        let (name, daemon, references) = self
-            .jvmti
-            .thread_info(thread)
-            .unwrap_or_else(|| (String::new(), false, [ptr::null_mut(); 2]));
-        references.into_iter().for_each(|reference| self.forget(reference));
+        let (name, daemon) = if is_virtual && self.has_no_name(thread) {
+            (String::new(), true)
+        } else if let Some((name, daemon, references)) = self.jvmti.thread_info(thread) {
+            references.into_iter().for_each(|reference| self.forget(reference));
+            (name, daemon)
+        } else {
+            // Not known in the start phase; the name follows with VMInit.
+            (String::new(), false)
+        };
         Some(ThreadFacts { id, name, daemon, is_virtual, frames: 0 })
     }
 

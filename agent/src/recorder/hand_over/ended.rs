@@ -94,17 +94,9 @@ impl HandOver {
             }
         }
         for (left, position) in threads.drain(..) {
-            let chunk = match left {
-                Left::Chunk(chunk) => Some(chunk),
-                // Another thread may still hold it; then its slot is not used again.
-                Left::Recorder(thread) => {
-                    thread.lock_out().slot().close();
-                    Arc::into_inner(thread).map(ThreadRecorder::into_chunk)
-                }
-            };
-            if let Some(chunk) = chunk {
-                chunk.slot().close();
-                self.shared.journal.give_back(chunk.into_slot(position));
+            match left {
+                Left::Chunk(chunk) => chunk.give_back(position, &self.shared.journal),
+                Left::Recorder(thread) => self.close_slot(thread, position),
             }
         }
         self.ended.waiting.lock().keep_memory(batch, threads);

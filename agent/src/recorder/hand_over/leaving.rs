@@ -22,6 +22,12 @@ impl HandOver {
         }
     }
 
+    /// Closes the slot of a thread that has ended, because a file has its content, and [gives it back](Self::give_up_slot).
+    pub(super) fn close_slot(&self, thread: Arc<ThreadRecorder>, position: u64) {
+        thread.lock_out().slot().close();
+        self.give_up_slot(thread, position);
+    }
+
     /// Returns the thread if another one is reading it.
     fn try_to_give_up(
         &self,

@@ -221,16 +221,12 @@ impl HandOver {
 
     fn release_slot(&self, QueuedChunk { chunk, ended }: QueuedChunk) {
         if let Some((thread, position)) = ended {
-            thread.lock_out().slot().close();
-            return self.give_up_slot(thread, position);
+            return self.close_slot(thread, position);
         }
         match chunk.slot {
             After::Nothing => {}
             After::Close(slot) => slot.close(),
-            After::GiveBack(chunk, position) => {
-                chunk.slot().close();
-                self.shared.journal.give_back(chunk.into_slot(position));
-            }
+            After::GiveBack(chunk, position) => chunk.give_back(position, &self.shared.journal),
         }
     }
 

@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use flow_codec::format::journal::{WORD_BYTES, chunk_start};
 
-use super::journal::{MIN_SLOT_BYTES, Slot, area_bytes};
+use super::journal::{Journal, MIN_SLOT_BYTES, Slot, area_bytes};
 use super::samples::Samples;
 use crate::certain::Certain as _;
 use crate::sys::Control;
@@ -168,6 +168,12 @@ impl Chunk {
     pub(in crate::recorder) fn into_slot(self, position: u64) -> Slot {
         self.slot.clear(self.start + self.len(position) + STORE_BYTES, self.marks_bytes);
         self.slot
+    }
+
+    /// Closes the slot, whose content is elsewhere by now, and gives it back, cleared up to the last position of the thread.
+    pub(in crate::recorder) fn give_back(self, position: u64, journal: &Journal) {
+        self.slot.close();
+        journal.give_back(self.into_slot(position));
     }
 
     /// Returns the size of the next slot: larger if the thread filled this one, with events or with samples.

@@ -250,12 +250,12 @@ impl ThreadTable {
     ) -> Result<(), SinkError> {
         let ended = self.live.lock().remove(id);
         let (home, before) = ended.map_or((Home::Own, None), |live| (live.home, Some(live.name)));
-        // Most virtual threads have no name, and some processors take 0.1 µs to compare nothing.
-        let has_name = |name: &&str| {
-            !name.is_empty() || before.as_ref().is_some_and(|before| !before.is_empty())
-        };
-        let renamed = name.filter(has_name).map(bounded);
-        let renamed = renamed.filter(|name| before.is_some_and(|before| before != *name));
+        let renamed = name.map(bounded).filter(|name| {
+            // Most virtual threads have no name, and some processors take 0.1 µs to compare nothing.
+            before.is_some_and(|before| {
+                before.len() != name.len() || !name.is_empty() && before != *name
+            })
+        });
         self.write_end_lines((id, home), renamed, at_ns, cpu_ns, to)
     }
 

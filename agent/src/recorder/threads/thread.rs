@@ -397,8 +397,7 @@ impl ThreadRecorder {
         if let Some(queued) = &mut out.queued {
             queued.slot = After::GiveBack(last, position);
         } else if counts || !last.slot().is_open() {
-            last.slot().close();
-            journal.give_back(last.into_slot(position));
+            last.give_back(position, journal);
         }
     }
 

@@ -510,10 +510,7 @@ impl BlockTable {
         // SAFETY: an old size of 0 creates another mapping of the same memory, in place of a part of ours, in
         // one step. That part held only zeros.
         let mapped = unsafe { libc::mremap(spare, 0, PART_BYTES, flags, self.address_of(part)) };
-        if mapped == libc::MAP_FAILED {
-            return Err(Errno::NOMEM);
-        }
-        Ok(())
+        if mapped == libc::MAP_FAILED { Err(Errno::NOMEM) } else { Ok(()) }
     }
 
     fn block_at(&self, index: usize) -> &'static Control {
